@@ -6,7 +6,7 @@ import { hasColours, printable } from "../invocation/terminal.ts";
 
 /** Runs tests, several at once, and shows how far that is. */
 export async function runShown<Case, Result>(
-  { settings, progress }: Pick<Invocation, "settings" | "progress">,
+  { settings, progress, terminal }: Pick<Invocation, "settings" | "progress" | "terminal">,
   cases: readonly Case[],
   signal: AbortSignal,
   run: (one: Case) => Promise<Result>,
@@ -14,6 +14,7 @@ export async function runShown<Case, Result>(
   const onDone = (done: number): void => progress.step(`${done} of ${cases.length} tests`);
   const results = await runAll(cases, { jobs: settings.number("test_jobs"), signal, onDone }, run);
   progress.end();
+  if (results.length < cases.length) terminal.err(`Stopped after ${results.length} of ${cases.length} tests.`);
   return results;
 }
 

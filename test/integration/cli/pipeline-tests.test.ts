@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { text as textOf } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { load } from "js-yaml";
 import { validateXML } from "xmllint-wasm";
@@ -272,11 +273,13 @@ describe("what cannot be run", () => {
       ["alone"],
       "alone/orders.test.yaml: expected the pipeline that it tests beside it, in alone/orders.yaml, found none",
     ],
-    [["hook", "--name", "zzz"], 'expected a test whose name holds "zzz", found none'],
-    [["hook", "--base", "HEAD", "--update"], "expected --base without --watch and --update"],
+    [["named", "--name", "zzz"], 'expected a test whose name holds "zzz", found none'],
+    [["named", "--base", "HEAD", "--update"], "expected --base without --watch and --update"],
   ])("%j is an error in words", async (args, text) => {
     await mkdir(join(folder, "empty"), { recursive: true });
     await put("alone/orders.test.yaml", "tests: []\n");
+    await put("named/orders.yaml", webhook);
+    await put("named/orders.test.yaml", failing);
     const { code, out, err } = await run("test", ...args);
     expect([code, out, err]).toEqual([1, "", expect.stringContaining(text)]);
   });
@@ -360,6 +363,22 @@ test("a dead letter of a running pipeline is the event of a test, without the va
   } finally {
     await place.clean();
   }
+});
+
+test("a signal ends the run after the tests that have begun, fails it, and leaves nothing behind", async () => {
+  await put("long/orders.yaml", webhook);
+  await put("long/orders.test.yaml", "tests:\n  - { name: a, events: [] }\n");
+  const TMPDIR = join(folder, ".stopped");
+  await mkdir(TMPDIR);
+  const env = { ...process.env, TMPDIR };
+  const child = spawn(process.execPath, [sluice, "test", "long"], { cwd: folder, env });
+  const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
+  // From then on it listens to signals, and its engine is being opened.
+  await expect.poll(() => readdir(TMPDIR), { timeout: 20_000, interval: 5 }).not.toEqual([]);
+  child.kill("SIGINT");
+  expect(await once(child, "exit")).toEqual([1, null]);
+  expect([await out, await err]).toEqual(["0 tests: 0 passed, 0 failed\n", "Stopped after 0 of 1 tests.\n"]);
+  expect(await readdir(TMPDIR)).toEqual([]);
 });
 
 test("--watch runs the tests again at each change, until it is stopped", async () => {
