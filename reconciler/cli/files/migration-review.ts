@@ -94,9 +94,11 @@ function verdict(all: number, other: number): string {
 }
 
 function tableOf(rows: FilterReview["samples"]): string {
-  const line = ({ event, before, after }: FilterReview["samples"][number]): string =>
-    `| ${code(shortened(event))} | ${fates[before]} | ${before === after ? fates[after] : `**${fates[after]}**`} |`;
-  return ["| event | v2 | v3 |", "| --- | --- | --- |", ...rows.map(line)].join("\n");
+  return ["| event | v2 | v3 |", "| --- | --- | --- |", ...rows.map(rowOf)].join("\n");
+}
+
+function rowOf({ event, before, after }: FilterReview["samples"][number]): string {
+  return `| ${code(shortened(event))} | ${fates[before]} | ${before === after ? fates[after] : `**${fates[after]}**`} |`;
 }
 
 const fates: Readonly<Record<Fate, string>> = { kept: "kept", dropped: "dropped", fails: "cannot be evaluated" };

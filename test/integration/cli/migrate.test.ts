@@ -55,13 +55,13 @@ test("warnings are told with the places of the v2 file", async () => {
   ]);
 });
 
-describe("a list for the review", () => {
-  const reviewed = async (...argv: string[]): Promise<string> => {
-    const list = join(folder, "review.md");
-    await migrate(join(folder, "orders.yaml"), "--review", list, ...argv);
-    return readFile(list, "utf8");
-  };
+async function reviewed(...argv: string[]): Promise<string> {
+  const list = join(folder, "review.md");
+  await migrate(join(folder, "orders.yaml"), "--review", list, ...argv);
+  return readFile(list, "utf8");
+}
 
+describe("a list for the review", () => {
   test("says what each filter does to samples, those that end differently first", async () => {
     await put("orders.yaml", v2Text("orders-eu", ["filter: { enabled: true, expression: id <= 7 }"]));
     await put(
