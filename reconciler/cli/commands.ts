@@ -45,7 +45,7 @@ export const commands: readonly Command[] = [
     "test",
     "[PATH...]",
     "run the tests beside pipeline files: events in, rows and dead letters out",
-    async () => (await import("./files/test.ts")).test,
+    async () => (await import("./tests/test.ts")).test,
   ),
   command(
     "plan",

@@ -4,7 +4,12 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice run --dir pipelines",
     "sluice run --repo https://git.example.com/pipelines.git --branch main --path pipelines",
   ],
-  validate: ["sluice validate pipelines", "sluice validate pipelines --format github", "sluice validate --output yaml"],
+  validate: [
+    "sluice validate pipelines",
+    "sluice validate pipelines --format github",
+    "sluice validate pipelines --resolve",
+    "sluice validate --output yaml",
+  ],
   test: [
     "sluice test pipelines",
     "sluice test pipelines/orders.test.yaml --update",

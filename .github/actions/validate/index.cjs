@@ -7827,11 +7827,11 @@ function readdirp(root, options = {}) {
     opts.type = type;
   return new ReaddirpStream(opts);
 }
-var import_promises2, import_node_path3, import_node_stream, EntryTypes, defaultOptions2, RECURSIVE_ERROR_CODE, NORMAL_FLOW_ERRORS, ALL_TYPES, DIR_TYPES, FILE_TYPES, isNormalFlowError, wantBigintFsStats, emptyFn, normalizeFilter, ReaddirpStream;
+var import_promises3, import_node_path, import_node_stream, EntryTypes, defaultOptions2, RECURSIVE_ERROR_CODE, NORMAL_FLOW_ERRORS, ALL_TYPES, DIR_TYPES, FILE_TYPES, isNormalFlowError, wantBigintFsStats, emptyFn, normalizeFilter, ReaddirpStream;
 var init_readdirp = __esm({
   "node_modules/readdirp/index.js"() {
-    import_promises2 = require("node:fs/promises");
-    import_node_path3 = require("node:path");
+    import_promises3 = require("node:fs/promises");
+    import_node_path = require("node:path");
     import_node_stream = require("node:stream");
     EntryTypes = {
       FILE_TYPE: "files",
@@ -7920,7 +7920,7 @@ var init_readdirp = __esm({
         const type = opts.type ?? defaultOptions2.type;
         this._fileFilter = normalizeFilter(opts.fileFilter);
         this._directoryFilter = normalizeFilter(opts.directoryFilter);
-        const statMethod = opts.lstat ? import_promises2.lstat : import_promises2.stat;
+        const statMethod = opts.lstat ? import_promises3.lstat : import_promises3.stat;
         if (wantBigintFsStats) {
           this._stat = (path2) => statMethod(path2, { bigint: true });
         } else {
@@ -7930,8 +7930,8 @@ var init_readdirp = __esm({
         this._wantsDir = DIR_TYPES.has(type);
         this._wantsFile = FILE_TYPES.has(type);
         this._wantsEverything = type === EntryTypes.EVERYTHING_TYPE;
-        this._root = (0, import_node_path3.resolve)(root);
-        this._relStart = this._root.endsWith(import_node_path3.sep) ? this._root.length : this._root.length + 1;
+        this._root = (0, import_node_path.resolve)(root);
+        this._relStart = this._root.endsWith(import_node_path.sep) ? this._root.length : this._root.length + 1;
         this._isDirent = !opts.alwaysStat;
         this._statsProp = this._isDirent ? "dirent" : "stats";
         this._rdOptions = { encoding: "utf8", withFileTypes: this._isDirent };
@@ -8013,7 +8013,7 @@ var init_readdirp = __esm({
       async _exploreDir(path2, depth2) {
         let files;
         try {
-          files = await (0, import_promises2.readdir)(path2, this._rdOptions);
+          files = await (0, import_promises3.readdir)(path2, this._rdOptions);
         } catch (error2) {
           this._onError(error2);
         }
@@ -8022,7 +8022,7 @@ var init_readdirp = __esm({
       // Synchronous in dirent mode; returns a promise only when stats are needed.
       _formatEntry(dirent, path2) {
         const basename4 = this._isDirent ? dirent.name : dirent;
-        const fullPath = (0, import_node_path3.join)(path2, basename4);
+        const fullPath = (0, import_node_path.join)(path2, basename4);
         const entry3 = { path: fullPath.slice(this._relStart), fullPath, basename: basename4 };
         if (this._isDirent) {
           entry3.dirent = dirent;
@@ -8061,14 +8061,14 @@ var init_readdirp = __esm({
       async _getSymlinkEntryType(entry3) {
         const full = entry3.fullPath;
         try {
-          const entryRealPath = await (0, import_promises2.realpath)(full);
-          const entryRealPathStats = await (0, import_promises2.lstat)(entryRealPath);
+          const entryRealPath = await (0, import_promises3.realpath)(full);
+          const entryRealPathStats = await (0, import_promises3.lstat)(entryRealPath);
           if (entryRealPathStats.isFile()) {
             return "file";
           }
           if (entryRealPathStats.isDirectory()) {
             const len2 = entryRealPath.length;
-            if (full.startsWith(entryRealPath) && full[len2] === import_node_path3.sep) {
+            if (full.startsWith(entryRealPath) && full[len2] === import_node_path.sep) {
               const recursiveError = new Error(`Circular symlink detected: "${full}" points to "${entryRealPath}"`);
               recursiveError.code = RECURSIVE_ERROR_CODE;
               this._onError(recursiveError);
@@ -8107,11 +8107,11 @@ function createFsWatchInstance(path2, options, listener, errHandler, emitRaw) {
     return void 0;
   }
 }
-var import_node_fs, import_promises3, import_node_os, sp, STR_DATA, STR_END, STR_CLOSE, EMPTY_FN, pl, isWindows, isMacos, isLinux, isFreeBSD, isIBMi, EVENTS, EV, THROTTLE_MODE_WATCH, statMethods, KEY_LISTENERS, KEY_ERR, KEY_RAW, HANDLER_KEYS, binaryExtensions, isBinaryPath, foreach, addAndConvert, clearItem, delFromSet, isEmptySet, FsWatchInstances, fsWatchBroadcast, setFsWatchListener, FsWatchFileInstances, setFsWatchFileListener, NodeFsHandler;
+var import_node_fs, import_promises4, import_node_os, sp, STR_DATA, STR_END, STR_CLOSE, EMPTY_FN, pl, isWindows, isMacos, isLinux, isFreeBSD, isIBMi, EVENTS, EV, THROTTLE_MODE_WATCH, statMethods, KEY_LISTENERS, KEY_ERR, KEY_RAW, HANDLER_KEYS, binaryExtensions, isBinaryPath, foreach, addAndConvert, clearItem, delFromSet, isEmptySet, FsWatchInstances, fsWatchBroadcast, setFsWatchListener, FsWatchFileInstances, setFsWatchFileListener, NodeFsHandler;
 var init_handler = __esm({
   "node_modules/chokidar/handler.js"() {
     import_node_fs = require("node:fs");
-    import_promises3 = require("node:fs/promises");
+    import_promises4 = require("node:fs/promises");
     import_node_os = require("node:os");
     sp = __toESM(require("node:path"), 1);
     STR_DATA = "data";
@@ -8138,7 +8138,7 @@ var init_handler = __esm({
     };
     EV = EVENTS;
     THROTTLE_MODE_WATCH = "watch";
-    statMethods = { lstat: import_promises3.lstat, stat: import_promises3.stat };
+    statMethods = { lstat: import_promises4.lstat, stat: import_promises4.stat };
     KEY_LISTENERS = "listeners";
     KEY_ERR = "errHandlers";
     KEY_RAW = "rawEmitters";
@@ -8478,7 +8478,7 @@ var init_handler = __esm({
             cont.watcherUnusable = true;
           if (isWindows && error2.code === "EPERM") {
             try {
-              const fd = await (0, import_promises3.open)(path2, "r");
+              const fd = await (0, import_promises4.open)(path2, "r");
               await fd.close();
               broadcastErr(error2);
             } catch (err) {
@@ -8609,7 +8609,7 @@ var init_handler = __esm({
             return;
           if (!newStats || newStats.mtimeMs === 0) {
             try {
-              const newStats2 = await (0, import_promises3.stat)(file);
+              const newStats2 = await (0, import_promises4.stat)(file);
               if (this.fsw.closed)
                 return;
               const at2 = newStats2.atimeMs;
@@ -8664,7 +8664,7 @@ var init_handler = __esm({
           this.fsw._incrReadyCount();
           let linkPath;
           try {
-            linkPath = await (0, import_promises3.realpath)(path2);
+            linkPath = await (0, import_promises4.realpath)(path2);
           } catch (e) {
             this.fsw._emitReady();
             return true;
@@ -8813,7 +8813,7 @@ var init_handler = __esm({
           let closer;
           if (stats.isDirectory()) {
             const absPath = sp.resolve(path2);
-            const targetPath = follow ? await (0, import_promises3.realpath)(path2) : path2;
+            const targetPath = follow ? await (0, import_promises4.realpath)(path2) : path2;
             if (this.fsw.closed)
               return;
             closer = await this._handleDir(wh.watchPath, stats, initialAdd, depth2, target, wh, targetPath);
@@ -8823,7 +8823,7 @@ var init_handler = __esm({
               this.fsw._symlinkPaths.set(absPath, targetPath);
             }
           } else if (stats.isSymbolicLink()) {
-            const targetPath = follow ? await (0, import_promises3.realpath)(path2) : path2;
+            const targetPath = follow ? await (0, import_promises4.realpath)(path2) : path2;
             if (this.fsw.closed)
               return;
             const parent = sp.dirname(wh.watchPath);
@@ -8921,12 +8921,12 @@ function watch(paths, options = {}) {
   watcher.add(paths);
   return watcher;
 }
-var import_node_events, import_node_fs2, import_promises4, sp2, SLASH, SLASH_SLASH, ONE_DOT, TWO_DOTS, STRING_TYPE, BACK_SLASH_RE, DOUBLE_SLASH_RE, DOT_RE, REPLACER_RE, isMatcherObject, unifyPaths, toUnix, normalizePathToUnix, normalizeIgnored, getAbsolutePath, EMPTY_SET, DirEntry, STAT_METHOD_F, STAT_METHOD_L, WatchHelper, FSWatcher;
+var import_node_events, import_node_fs2, import_promises5, sp2, SLASH, SLASH_SLASH, ONE_DOT, TWO_DOTS, STRING_TYPE, BACK_SLASH_RE, DOUBLE_SLASH_RE, DOT_RE, REPLACER_RE, isMatcherObject, unifyPaths, toUnix, normalizePathToUnix, normalizeIgnored, getAbsolutePath, EMPTY_SET, DirEntry, STAT_METHOD_F, STAT_METHOD_L, WatchHelper, FSWatcher;
 var init_chokidar = __esm({
   "node_modules/chokidar/index.js"() {
     import_node_events = require("node:events");
     import_node_fs2 = require("node:fs");
-    import_promises4 = require("node:fs/promises");
+    import_promises5 = require("node:fs/promises");
     sp2 = __toESM(require("node:path"), 1);
     init_readdirp();
     init_handler();
@@ -8999,7 +8999,7 @@ var init_chokidar = __esm({
           return;
         const dir = this.path;
         try {
-          await (0, import_promises4.readdir)(dir);
+          await (0, import_promises5.readdir)(dir);
         } catch (err) {
           if (this._removeWatcher) {
             this._removeWatcher(sp2.dirname(dir), sp2.basename(dir));
@@ -9349,7 +9349,7 @@ var init_chokidar = __esm({
           const fullPath = opts.cwd ? sp2.join(opts.cwd, path2) : path2;
           let stats2;
           try {
-            stats2 = await (0, import_promises4.stat)(fullPath);
+            stats2 = await (0, import_promises5.stat)(fullPath);
           } catch (err) {
           }
           if (!stats2 || this.closed)
@@ -9741,9 +9741,9 @@ function isNeverRead(name3) {
 }
 async function contents(file) {
   try {
-    const before = await (0, import_promises5.stat)(file);
-    const bytes = await (0, import_promises5.readFile)(file);
-    const after = await (0, import_promises5.stat)(file);
+    const before = await (0, import_promises6.stat)(file);
+    const bytes = await (0, import_promises6.readFile)(file);
+    const after = await (0, import_promises6.stat)(file);
     const stands = before.mtimeMs === after.mtimeMs && before.size === after.size && bytes.length === after.size;
     return stands ? bytes : "a file that is being written: it is read again at the next turn";
   } catch (error2) {
@@ -9756,14 +9756,14 @@ function unreadable3(folder, error2) {
 function said(error2) {
   return error2 instanceof Error ? error2.message : String(error2);
 }
-var import_node_crypto6, import_node_fs3, import_promises5, import_node_path4, mostHidden, lookEvery, Folder;
+var import_node_crypto4, import_node_fs3, import_promises6, import_node_path2, mostHidden, lookEvery, Folder;
 var init_folder = __esm({
   "reconciler/git/folder.ts"() {
     "use strict";
-    import_node_crypto6 = require("node:crypto");
+    import_node_crypto4 = require("node:crypto");
     import_node_fs3 = require("node:fs");
-    import_promises5 = require("node:fs/promises");
-    import_node_path4 = require("node:path");
+    import_promises6 = require("node:fs/promises");
+    import_node_path2 = require("node:path");
     init_chokidar();
     init_limits();
     init_revision();
@@ -9779,7 +9779,7 @@ var init_folder = __esm({
       #waiting;
       #last;
       constructor(options) {
-        this.#folder = (0, import_node_path4.resolve)(options.path);
+        this.#folder = (0, import_node_path2.resolve)(options.path);
         this.#limits = options.limits ?? defaultLimits;
         this.#quiet = options.quiet ?? 200;
       }
@@ -9795,7 +9795,7 @@ var init_folder = __esm({
           this.#limits,
           this.#folder
         );
-        const hash = (0, import_node_crypto6.createHash)("sha256");
+        const hash = (0, import_node_crypto4.createHash)("sha256");
         const files = [];
         const hidden3 = [];
         for (const { path: path2, file, isHidden: isLeftOut } of found2) {
@@ -9822,7 +9822,7 @@ var init_folder = __esm({
         }, lookEvery);
       }
       async #watchFolder(onChange) {
-        const hidden3 = (path2) => (0, import_node_path4.relative)(this.#folder, path2).split(import_node_path4.sep).some((part2) => isHidden2(part2) && !part2.startsWith(".."));
+        const hidden3 = (path2) => (0, import_node_path2.relative)(this.#folder, path2).split(import_node_path2.sep).some((part2) => isHidden2(part2) && !part2.startsWith(".."));
         const watcher = watch(this.#folder, { ignoreInitial: true, followSymlinks: false, ignored: hidden3 });
         this.#watcher = watcher;
         watcher.on("all", () => {
@@ -9841,7 +9841,7 @@ var init_folder = __esm({
       /** A folder that is not there is an error, so that an unmounted disk never looks like a removal of every file. */
       async #root() {
         try {
-          return await (0, import_promises5.realpath)(this.#folder);
+          return await (0, import_promises6.realpath)(this.#folder);
         } catch (error2) {
           throw unreadable3(this.#folder, error2);
         }
@@ -9863,7 +9863,7 @@ var init_folder = __esm({
       }
       async #entries({ root, skipped }, under, isBelowHidden2) {
         try {
-          return await (0, import_promises5.readdir)((0, import_node_path4.join)(root, under), { withFileTypes: true });
+          return await (0, import_promises6.readdir)((0, import_node_path2.join)(root, under), { withFileTypes: true });
         } catch (error2) {
           if (under === "") throw unreadable3(this.#folder, error2);
           if (isBelowHidden2) return [];
@@ -9876,9 +9876,9 @@ var init_folder = __esm({
        * read.
        */
       async #file({ root, skipped }, path2, isLink2, isLeftOut) {
-        const target = await (0, import_promises5.realpath)((0, import_node_path4.join)(root, path2)).catch(() => void 0);
-        const facts = target === void 0 ? void 0 : await (0, import_promises5.stat)(target).catch(() => void 0);
-        const inside2 = target?.startsWith(root + import_node_path4.sep) ?? false;
+        const target = await (0, import_promises6.realpath)((0, import_node_path2.join)(root, path2)).catch(() => void 0);
+        const facts = target === void 0 ? void 0 : await (0, import_promises6.stat)(target).catch(() => void 0);
+        const inside2 = target?.startsWith(root + import_node_path2.sep) ?? false;
         if (isLink2 && (!inside2 || facts?.isFile() !== true)) {
           skipped.push({
             path: path2,
@@ -12975,6 +12975,9 @@ var codes = {
   COLUMN_MISMATCH: error("A field cannot feed a column of this type."),
   ALIAS_CONFLICT: error("Two spellings of one setting have different values."),
   STORAGE: error("Storage is set for a source without dedup; only dedup needs it."),
+  NOT_READY: error(
+    "What a pipeline needs is not there, or not as it needs it: a secret, a login, a table that takes its rows, a topic. Only `sluice validate --resolve` says so."
+  ),
   NOT_SUPPORTED: error("The format allows this, but Sluice refuses it; the message says why."),
   NOT_SUPPORTED_YET: error("The format allows this, but this version of Sluice does not support it yet."),
   // The pipeline runs, but perhaps not as intended.
@@ -12983,6 +12986,7 @@ var codes = {
   SECRET_USED: warning(
     "A field refers to a secret of the machine where Sluice runs, which its settings must allow. Only `sluice validate` says so."
   ),
+  UNREACHABLE: warning("A server that a pipeline needs could not be asked. Only `sluice validate --resolve` says so."),
   REFERENCE: warning("A text holds `${NAME}`, which is no reference: variables begin with `var:`."),
   NO_PASSWORD: warning("The user of the sink has no password."),
   BROKER: warning("The address of a Kafka broker is not of the form host:port."),
@@ -31315,459 +31319,8 @@ function clean2(text5) {
   return printable2(text5.replaceAll("	", " "), Infinity);
 }
 
-// reconciler/language/yaml-document.ts
-var plain2 = /^[A-Za-z_/][A-Za-z0-9_./@%+-]*(?: [A-Za-z0-9_./@%+-]+)*$/;
-var otherValues = /^(?:null|true|false|yes|no|on|off|y|n|\.inf|\.nan)$/i;
-var unsafe2 = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-function yamlDocument(value) {
-  const data = JSON.parse(JSON.stringify(value ?? null));
-  return `${isCollection(data) ? block(data, "").join("\n") : scalar2(data)}
-`;
-}
-function isCollection(value) {
-  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
-}
-function block(value, indent) {
-  if (Array.isArray(value)) {
-    return value.flatMap((entry3) => {
-      if (!isCollection(entry3)) return [`${indent}- ${scalar2(entry3)}`];
-      const [first3 = "", ...rest] = block(entry3, `${indent}  `);
-      return [`${indent}- ${first3.slice(indent.length + 2)}`, ...rest];
-    });
-  }
-  return Object.entries(value).flatMap(([key, entry3]) => {
-    const name3 = `${indent}${scalar2(key)}:`;
-    return isCollection(entry3) ? [name3, ...block(entry3, `${indent}  `)] : [`${name3} ${scalar2(entry3)}`];
-  });
-}
-function scalar2(value) {
-  if (typeof value !== "string") return JSON.stringify(value);
-  return plain2.test(value) && !otherValues.test(value) ? value : JSON.stringify(value).replace(unsafe2, escaped3);
-}
-function escaped3(character) {
-  const code18 = character.codePointAt(0).toString(16);
-  return code18.length > 4 ? `\\U${code18.padStart(8, "0")}` : `\\u${code18.padStart(4, "0")}`;
-}
-
-// reconciler/validate/formats/report.ts
-var import_node_path = require("node:path");
-var severities2 = ["error", "warning", "info"];
-function worstFirst(problems) {
-  return severities2.flatMap((one2) => ofSeverity(problems, one2));
-}
-function ofSeverity(problems, severity) {
-  return problems.filter((problem2) => problem2.severity === severity);
-}
-function counts(problems) {
-  const of = (severity) => ofSeverity(problems, severity).length;
-  return { errors: of("error"), warnings: of("warning"), infos: of("info") };
-}
-function summary({ problems, files }) {
-  return `${number2(files.length, "file")} checked: ${countsInWords(problems)}`;
-}
-function countsInWords(problems) {
-  const { errors, warnings, infos } = counts(problems);
-  const notes = infos === 0 ? [] : [number2(infos, "note")];
-  return [number2(errors, "error"), number2(warnings, "warning"), ...notes].join(", ");
-}
-function number2(count, what) {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
-}
-function pathFrom(root, file) {
-  if (root === void 0 || !(0, import_node_path.isAbsolute)(file)) return file;
-  const below = (0, import_node_path.relative)(root, file);
-  return below.startsWith("..") || (0, import_node_path.isAbsolute)(below) ? file : below;
-}
-
-// reconciler/validate/formats/github.ts
-var import_node_crypto4 = require("node:crypto");
-
-// reconciler/validate/formats/text.ts
-function textReport(report) {
-  const lines = report.problems.flatMap((problem2) => [
-    textLine(problem2),
-    ...excerptLines(report.excerpts?.get(problem2))
-  ]);
-  return `${[...lines, summary(report)].join("\n")}
-`;
-}
-function textLine(problem2) {
-  const { file, line, column, severity, code: code18 } = problem2;
-  return `${printable2(file, Infinity)}:${line}:${column}: ${severity} ${code18}: ${withSuggestion(problem2)}`;
-}
-function excerptLines(excerpt) {
-  if (excerpt === void 0) return [];
-  const number3 = String(excerpt.line);
-  return [`  ${number3} | ${excerpt.text}`, `  ${" ".repeat(number3.length)} | ${" ".repeat(excerpt.before)}^`];
-}
-
-// reconciler/validate/formats/github.ts
-var mostOfKind = 10;
-var commands = [
-  ["error", "error"],
-  ["warning", "warning"],
-  ["info", "notice"]
-];
-function githubReport(report) {
-  const shown5 = new Set(commands.flatMap(([severity]) => ofSeverity(report.problems, severity).slice(0, mostOfKind)));
-  const isCut = shown5.size < report.problems.length;
-  if (isCut) for (const one2 of ofSeverity(report.problems, "info").slice(mostOfKind - 1)) shown5.delete(one2);
-  const annotations2 = report.problems.filter((one2) => shown5.has(one2)).map((one2) => annotation(report, one2));
-  return [...annotations2, ...isCut ? [countOf(report, shown5.size)] : [], ...log(textReport(report))].join("\n");
-}
-function annotation({ root }, problem2) {
-  const { file, line, column, severity, code: code18 } = problem2;
-  const name3 = commands.find(([of]) => of === severity)?.[1] ?? "notice";
-  const place = { file: pathFrom(root, file), line: `${line}`, col: `${column}`, title: code18 };
-  return command(name3, place, withSuggestion(problem2));
-}
-function countOf({ problems }, shown5) {
-  const files = new Set(problems.map(({ file }) => file)).size;
-  const text5 = `${countsInWords(problems)} in ${files} ${files === 1 ? "file" : "files"}, of which ${shown5} are annotations: GitHub shows at most ${mostOfKind} of a kind. The log of this step has all of them.`;
-  return command("notice", { title: "sluice validate" }, text5);
-}
-function command(name3, properties, text5) {
-  const given3 = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(value)}`);
-  return `::${name3} ${given3.join(",")}::${escaped4(text5)}`;
-}
-function escaped4(text5) {
-  return text5.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-}
-function escapedProperty(text5) {
-  return escaped4(text5).replaceAll(":", "%3A").replaceAll(",", "%2C");
-}
-function log(text5) {
-  const token5 = (0, import_node_crypto4.createHash)("sha256").update(text5).digest("hex");
-  return [`::stop-commands::${token5}`, text5.trimEnd(), `::${token5}::`, ""];
-}
-
-// reconciler/validate/formats/fingerprint.ts
-var import_node_crypto5 = require("node:crypto");
-var Fingerprints = class {
-  #root;
-  #seen = /* @__PURE__ */ new Map();
-  constructor(root) {
-    this.#root = root;
-  }
-  /** To be called once for each problem, in their order. */
-  of({ code: code18, file, path: path2 }) {
-    const key = JSON.stringify([code18, pathFrom(this.#root, file), path2]);
-    const before = this.#seen.get(key) ?? 0;
-    this.#seen.set(key, before + 1);
-    return (0, import_node_crypto5.createHash)("sha256").update(`${key}${before}`).digest("hex").slice(0, 32);
-  }
-};
-
-// reconciler/validate/formats/gitlab.ts
-var severities3 = { error: "critical", warning: "minor", info: "info" };
-function gitlabReport({ problems, root }) {
-  const fingerprints = new Fingerprints(root);
-  const entries = problems.map((problem2) => ({
-    description: `${problem2.code}: ${withSuggestion(problem2)}`,
-    check_name: problem2.code,
-    fingerprint: fingerprints.of(problem2),
-    severity: severities3[problem2.severity],
-    location: { path: pathFrom(root, problem2.file), lines: { begin: problem2.line } }
-  }));
-  return `${JSON.stringify(entries, void 0, 2)}
-`;
-}
-
-// reconciler/validate/formats/xml.ts
-function xml(text5) {
-  return text5.replaceAll(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "�").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
-}
-
-// reconciler/validate/formats/junit.ts
-function junitReport(report) {
-  const byFile2 = problemsByFile(report);
-  const failures = [...byFile2.values()].filter((problems) => ofSeverity(problems, "error").length > 0).length;
-  const counts2 = `tests="${byFile2.size}" failures="${failures}" errors="0"`;
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="sluice validate" ${counts2}>`,
-    `  <testsuite name="sluice validate" ${counts2} skipped="0">`,
-    ...[...byFile2].map(([file, problems]) => testCase(report, file, problems)),
-    "  </testsuite>",
-    "</testsuites>",
-    ""
-  ].join("\n");
-}
-function problemsByFile({ files, problems }) {
-  const found2 = grouped(problems, ({ file }) => file);
-  return new Map([...files.map((file) => [file, []]), ...found2]);
-}
-function testCase(report, file, problems) {
-  const start = `    <testcase name="${xml(pathFrom(report.root, file))}" classname="sluice.validate"`;
-  if (problems.length === 0) return `${start}/>`;
-  const errors = ofSeverity(problems, "error");
-  const others2 = problems.filter(({ severity }) => severity !== "error");
-  return [
-    `${start}>`,
-    ...failure(report, errors),
-    ...others2.length === 0 ? [] : [`      <system-out>${linesOf(report, others2)}</system-out>`],
-    "    </testcase>"
-  ].join("\n");
-}
-function failure(report, errors) {
-  const [first3] = errors;
-  if (first3 === void 0) return [];
-  const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
-  const message = xml(`${first3.code}: ${withSuggestion(first3)}${more}`);
-  return [`      <failure type="${first3.code}" message="${message}">${linesOf(report, errors)}</failure>`];
-}
-function linesOf({ excerpts }, problems) {
-  return xml(problems.flatMap((one2) => [textLine(one2), ...excerptLines(excerpts?.get(one2))]).join("\n"));
-}
-
-// reconciler/language/markdown.ts
-var longestComment = 65535;
-function fenceOf(text5, least) {
-  const runs = Array.from(text5.matchAll(/`+/g), ([run]) => run.length + 1);
-  return "`".repeat(Math.max(least, ...runs));
-}
-
-// reconciler/validate/formats/markdown.ts
-var reserve = 200;
-var marker = "<!-- sluice validate -->";
-var sections = [
-  ["error", "Errors"],
-  ["warning", "Warnings"],
-  ["info", "Notes"]
-];
-function markdownReport(report) {
-  const lines = [marker, `**sluice validate**: ${summary(report)}`];
-  let length = lines.join("\n").length + reserve;
-  const left = [];
-  for (const [severity, title] of sections) {
-    const problems = ofSeverity(report.problems, severity);
-    for (const [index, problem2] of problems.entries()) {
-      const text5 = `${index === 0 ? `
-### ${title}
-
-` : ""}${item4(report, problem2)}`;
-      if (left.length > 0 || length + text5.length + 1 > longestComment) left.push(problem2);
-      else {
-        lines.push(text5);
-        length += text5.length + 1;
-      }
-    }
-  }
-  if (left.length > 0) lines.push(`
-Not shown, as a comment has its limit: ${countsInWords(left)}.`);
-  return `${lines.join("\n")}
-`;
-}
-function item4({ root, excerpts }, problem2) {
-  const { file, line, column, code: code18 } = problem2;
-  const place = inCode(`${printable2(pathFrom(root, file), Infinity)}:${line}:${column}`);
-  const excerpt = excerptLines(excerpts?.get(problem2));
-  return [`- ${place} **${code18}**\\`, `  ${inCode(withSuggestion(problem2))}`, ...fenced(excerpt)].join("\n");
-}
-function inCode(text5) {
-  const fence = fenceOf(text5, 1);
-  return `${fence} ${text5} ${fence}`;
-}
-function fenced(lines) {
-  if (lines.length === 0) return [];
-  const fence = fenceOf(lines.join("\n"), 3);
-  return ["", `  ${fence}`, ...lines.map((line) => `  ${line}`), `  ${fence}`, ""];
-}
-
-// reconciler/validate/formats/sarif.ts
-var import_node_path2 = require("node:path");
-var import_node_url = require("node:url");
-
-// package.json
-var package_default = {
-  name: "sluice",
-  version: "0.1.0",
-  description: "GitOps for streaming pipelines into ClickHouse",
-  license: "Apache-2.0",
-  private: true,
-  type: "module",
-  sideEffects: false,
-  bin: {
-    sluice: "dist/sluice.js"
-  },
-  files: [
-    "dist",
-    "docs",
-    "examples",
-    "schemas/*.json",
-    "CHANGELOG.md",
-    "SECURITY.md"
-  ],
-  engines: {
-    node: ">=20.19"
-  },
-  scripts: {
-    prepare: "npm run --silent build",
-    build: "npm run --silent build:program && npm run --silent build:threads",
-    "build:program": "esbuild sluice=reconciler/cli/sluice.ts thread=engine/workers/thread.ts clickhouse=engine/embedded-clickhouse/server/server.ts otlp=engine/sources/otlp/decoding/thread.ts quickstart=examples/quickstart/quickstart.ts --splitting --outdir=dist --bundle --platform=node --format=esm --target=node20 --packages=external --log-level=warning",
-    "build:threads": "esbuild pure=reconciler/api/pure/thread.ts files=reconciler/desired/thread.ts --outdir=dist --bundle --platform=node --format=esm --target=node20 --packages=external --log-level=warning",
-    start: "node dist/quickstart.js",
-    prestart: "npm run --silent build",
-    test: "vitest run",
-    "test:unit": "vitest run --project unit --project mocked",
-    action: "tsx .github/actions/validate/generate.ts",
-    schemas: "tsx schemas/generate.ts && tsx reconciler/validate/generate.ts && tsx reconciler/cli/generate.ts && tsx engine/expression/reference/generate.ts && tsx engine/sources/otlp/proto/generate.ts",
-    sbom: "npm sbom --sbom-format cyclonedx",
-    faults: "tsx test/faults/run.ts",
-    fuzz: "tsx test/fuzz/run.ts",
-    bench: "tsx test/bench/run.ts",
-    format: "prettier --write .",
-    "format:check": "prettier --check .",
-    lint: "oxlint --type-aware",
-    types: "tsc",
-    check: "npm run format:check && npm run lint && npm run types && npm test"
-  },
-  dependencies: {
-    "@bokuweb/zstd-wasm": "0.0.27",
-    "@clickhouse/client": "1.23.1",
-    "@grpc/grpc-js": "1.14.7",
-    ajv: "8.20.0",
-    chokidar: "5.0.0",
-    commander: "14.0.3",
-    diff: "9.0.0",
-    express: "5.3.0",
-    "fs-native-extensions": "1.5.1",
-    "grpc-health-check": "2.1.0",
-    ignore: "7.0.16",
-    "js-yaml": "5.5.0",
-    kafkajs: "2.2.4",
-    lmdb: "3.5.6",
-    "lz4-napi": "2.10.0",
-    pino: "10.4.0",
-    "pino-pretty": "13.2.0",
-    "prom-client": "15.1.3",
-    protobufjs: "8.8.1",
-    re2js: "2.10.0",
-    "simple-git": "4.0.2",
-    snappy: "7.4.3",
-    yaml: "2.9.1"
-  },
-  optionalDependencies: {
-    chdb: "3.4.0"
-  },
-  devDependencies: {
-    "@lezer/highlight": "1.2.5",
-    "@lezer/lr": "1.4.12",
-    "@opentelemetry/api": "1.9.0",
-    "@opentelemetry/api-logs": "0.223.0",
-    "@opentelemetry/exporter-logs-otlp-grpc": "0.223.0",
-    "@opentelemetry/exporter-logs-otlp-http": "0.223.0",
-    "@opentelemetry/exporter-logs-otlp-proto": "0.223.0",
-    "@opentelemetry/exporter-metrics-otlp-grpc": "0.223.0",
-    "@opentelemetry/exporter-metrics-otlp-http": "0.223.0",
-    "@opentelemetry/exporter-metrics-otlp-proto": "0.223.0",
-    "@opentelemetry/exporter-trace-otlp-grpc": "0.223.0",
-    "@opentelemetry/exporter-trace-otlp-http": "0.223.0",
-    "@opentelemetry/exporter-trace-otlp-proto": "0.223.0",
-    "@opentelemetry/resources": "2.12.0",
-    "@opentelemetry/sdk-logs": "0.223.0",
-    "@opentelemetry/sdk-metrics": "2.12.0",
-    "@opentelemetry/sdk-trace-base": "2.12.0",
-    "@prometheus-io/lezer-promql": "0.315.0",
-    "@types/express": "5.0.6",
-    "@types/node": "20.19.43",
-    "@types/ssh2": "1.15.6",
-    esbuild: "0.28.2",
-    "fast-check": "4.10.2",
-    "json-schema-to-typescript": "16.0.0",
-    oxlint: "1.94.0",
-    "oxlint-tsgolint": "7.0.2007",
-    prettier: "3.10.1",
-    "protobufjs-cli": "2.7.1",
-    ssh2: "1.17.0",
-    tsx: "4.23.15",
-    typescript: "7.0.2",
-    vitest: "4.1.12",
-    "vscode-jsonrpc": "8.2.0",
-    "xmllint-wasm": "5.3.0",
-    "yaml-language-server": "1.25.0"
-  }
-};
-
-// reconciler/validate/formats/sarif.ts
-var mostResults = 25e3;
-var levels = { error: "error", warning: "warning", info: "note" };
-function sarifReport({ problems, root }) {
-  const fingerprints = new Fingerprints(root);
-  const run = {
-    tool: { driver: { name: "Sluice", version: package_default.version, semanticVersion: package_default.version, rules: rules3 } },
-    columnKind: "utf16CodeUnits",
-    results: worstFirst(problems).slice(0, mostResults).map((problem2) => result(problem2, root, fingerprints))
-  };
-  const $schema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-  return `${JSON.stringify({ $schema, version: "2.1.0", runs: [run] }, void 0, 2)}
-`;
-}
-var names3 = Object.keys(codes);
-var rules3 = names3.map((id) => {
-  const { meaning, severity } = codes[id];
-  return {
-    id,
-    shortDescription: { text: meaning },
-    fullDescription: { text: meaning },
-    help: { text: `${meaning} ${consequences[severity]}` },
-    defaultConfiguration: { level: levels[severity] }
-  };
-});
-function result(problem2, root, fingerprints) {
-  const { code: code18, severity, file, line, column } = problem2;
-  return {
-    ruleId: code18,
-    ruleIndex: names3.indexOf(code18),
-    level: levels[severity],
-    message: { text: messageText(problem2) },
-    locations: [
-      {
-        physicalLocation: {
-          artifactLocation: { uri: uriOf(pathFrom(root, file)) },
-          region: { startLine: line, startColumn: column }
-        }
-      }
-    ],
-    partialFingerprints: { "sluiceProblem/v1": fingerprints.of(problem2) }
-  };
-}
-function uriOf(path2) {
-  const whole4 = path2.replaceAll(new RegExp("\\p{Surrogate}", "gu"), "�");
-  return (0, import_node_path2.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
-}
-function messageText(problem2) {
-  return withSuggestion(problem2).replaceAll("](", "] (");
-}
-
-// reconciler/validate/formats/format.ts
-var reports = {
-  text: textReport,
-  json: jsonReport,
-  yaml: (report) => yamlDocument(dataOf(report)),
-  github: githubReport,
-  sarif: sarifReport,
-  junit: junitReport,
-  gitlab: gitlabReport,
-  markdown: markdownReport
-};
-var formats = Object.keys(reports);
-function format(report, as2) {
-  return reports[as2](report);
-}
-function jsonReport(report) {
-  return `${JSON.stringify(dataOf(report), void 0, 2)}
-`;
-}
-function dataOf({ problems, files }) {
-  return { files: files.length, ...counts(problems), problems };
-}
-
-// reconciler/cli/files/pipeline-files.ts
-var import_node_fs4 = require("node:fs");
-var import_promises6 = require("node:fs/promises");
-var import_node_path5 = require("node:path");
-init_folder();
+// reconciler/cli/invocation/variables.ts
+var import_node_util6 = require("node:util");
 
 // reconciler/cli/invocation/cli-error.ts
 var CliError = class extends Error {
@@ -31778,86 +31331,6 @@ var CliError = class extends Error {
     this.name = new.target.name;
   }
 };
-
-// reconciler/cli/files/pipeline-files.ts
-var readTimeout = 6e4;
-async function pipelineFiles(paths) {
-  const files = /* @__PURE__ */ new Map();
-  const left = { unread: [], tests: [] };
-  const named6 = /* @__PURE__ */ new Set();
-  for (const path2 of paths) {
-    const isOne2 = !await isFolder(path2);
-    if (isOne2 && isTestFile(path2)) {
-      left.tests.push(path2);
-      continue;
-    }
-    const found2 = isOne2 ? [await singleFile(path2)] : await filesOfFolder(path2, left);
-    for (const file of found2) files.set((0, import_node_path5.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
-    if (isOne2) named6.add(path2);
-  }
-  return { files: [...files.values()], named: named6, ...left };
-}
-function nameOf2({ path: path2, below }) {
-  return isPipelineFile(path2) ? path2 : below;
-}
-async function isFolder(path2) {
-  const found2 = await (0, import_promises6.lstat)(path2).catch((error2) => {
-    throw missing2(path2, error2);
-  });
-  if (!found2.isSymbolicLink()) return found2.isDirectory();
-  throw new CliError(
-    `${path2}: expected a file or a folder, found a symbolic link, which is not followed: name what it leads to`
-  );
-}
-function missing2(path2, cause) {
-  return new CliError(`${path2}: expected a file or a folder: ${cause.message}`, { cause });
-}
-async function filesOfFolder(folder, { unread, tests }) {
-  const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
-  const files = withoutIgnored(revision.files);
-  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path5.join)(folder, path2));
-  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path5.join)(folder, path2), below: path2, bytes }));
-  for (const { path: below, reason: reason2 } of revision.skipped.filter(({ path: path2 }) => isPipelineFile(path2))) {
-    const path2 = (0, import_node_path5.join)(folder, below);
-    const bytes = await readAtMost(path2, maxFileBytes + 1).catch(() => Buffer.alloc(0));
-    if (bytes.length > maxFileBytes) found2.push({ path: path2, below, bytes });
-    else unread.push({ path: path2, reason: reason2 });
-  }
-  return found2;
-}
-async function singleFile(path2, target = path2) {
-  const below = (0, import_node_path5.basename)(path2);
-  if (!isPipelineFile(below)) {
-    throw new CliError(
-      `${path2}: expected a pipeline file: *.yaml, *.yml or *.json, neither hidden, nor sluice.yaml, nor tests (*.test.yaml)`
-    );
-  }
-  return { path: path2, below, bytes: await readAtMost(target, maxFileBytes + 1) };
-}
-async function testsAlone(tests) {
-  const alone = await Promise.all(
-    tests.map(async (path2) => {
-      const beside = await Promise.all(pipelinesOfTest(path2).map((one2) => (0, import_promises6.lstat)(one2).then(isFile, () => false)));
-      return beside.includes(true) ? [] : [path2];
-    })
-  );
-  return alone.flat();
-}
-function isFile(entry3) {
-  return entry3.isFile();
-}
-async function readAtMost(path2, limit2) {
-  const file = await (0, import_promises6.open)(path2, import_node_fs4.constants.O_RDONLY | import_node_fs4.constants.O_NOFOLLOW | import_node_fs4.constants.O_NONBLOCK);
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(limit2), 0, limit2, 0);
-    return buffer.subarray(0, bytesRead);
-  } finally {
-    await file.close();
-  }
-}
-
-// reconciler/cli/invocation/variables.ts
-var import_node_util6 = require("node:util");
 
 // reconciler/cli/invocation/resolve-settings.ts
 var import_ajv3 = __toESM(require_ajv(), 1);
@@ -32065,7 +31538,7 @@ var sluice_config_schema_default = {
       description: "a secret that pipeline files may use: which reference, by which pipelines, towards which hosts; may be given several times. Without it ${env:SLUICE_SECRET_*} and the files of the folder secrets beside the settings (or /etc/sluice/secrets) are allowed",
       "x-argument": "REFERENCE=PIPELINES",
       "x-flag": "--reference",
-      "x-commands": ["run"],
+      "x-commands": ["run", "validate"],
       "x-expected": "a reference and who may use it, such as ${env:ORDERS_*}=orders-* or ${file:/run/secrets/*}=* towards *.example.com"
     },
     targets: {
@@ -32074,7 +31547,7 @@ var sluice_config_schema_default = {
       pattern: "^[A-Za-z0-9_.:*/\\[\\]-]{1,260}(, ?[A-Za-z0-9_.:*/\\[\\]-]{1,260}){0,255}$",
       description: "hosts that pipelines may connect to, ClickHouse servers and Kafka brokers, also those that a cluster advertises: names with *, addresses and ranges, each but a range with a port or without, and commas between them; without it, every host but link-local addresses and those where a cloud gives credentials to machines",
       "x-argument": "HOST,...",
-      "x-commands": ["run"],
+      "x-commands": ["run", "validate"],
       "x-expected": 'names, addresses and ranges, such as "*.example.com, kafka.data.svc:9092, 10.0.0.0/8"'
     },
     private_targets: {
@@ -32083,7 +31556,7 @@ var sluice_config_schema_default = {
       default: "allow",
       description: "whether pipelines may connect to addresses of this machine and of private networks that targets does not name by address or range",
       "x-argument": "allow|deny",
-      "x-commands": ["run"]
+      "x-commands": ["run", "validate"]
     },
     approve: {
       type: "string",
@@ -32618,6 +32091,13 @@ var sluice_config_schema_default = {
       "x-flag": "--write",
       "x-commands": ["migrate"]
     },
+    validate_resolve: {
+      type: "boolean",
+      default: false,
+      description: "also ask the servers that valid files name: whether secrets are set, tables take the rows and topics can be read. Changes nothing",
+      "x-flag": "--resolve",
+      "x-commands": ["validate"]
+    },
     migrate_review: {
       type: "string",
       minLength: 1,
@@ -32972,7 +32452,7 @@ function problemOfVariable(name3, value) {
 }
 
 // reconciler/cli/invocation/settings-file.ts
-var import_promises7 = require("node:fs/promises");
+var import_promises2 = require("node:fs/promises");
 var examples = { settings: "interval: 30s", variables: "TOPIC: orders" };
 var largestFile = 64 * 1024;
 async function readSettingsFile(file, { optional: optional2, what = "settings", read = readText }) {
@@ -32988,7 +32468,7 @@ async function readSettingsFile(file, { optional: optional2, what = "settings", 
   return parseSettings(file, text5, what);
 }
 function readText(file) {
-  return (0, import_promises7.readFile)(file, "utf8");
+  return (0, import_promises2.readFile)(file, "utf8");
 }
 function parseSettings(file, text5, what = "settings") {
   const source = text5.replace(/^\uFEFF/, "");
@@ -33078,13 +32558,95 @@ async function ofFile(file, read) {
   return entries.map(({ key, text: text5 = "" }) => [key, text5]);
 }
 
-// reconciler/cli/files/validate.ts
-async function validationOf({ settings: settings2, progress: progress2 }, paths) {
+// reconciler/cli/files/pipeline-files.ts
+var import_node_fs4 = require("node:fs");
+var import_promises7 = require("node:fs/promises");
+var import_node_path3 = require("node:path");
+init_folder();
+var readTimeout = 6e4;
+async function pipelineFiles(paths) {
+  const files = /* @__PURE__ */ new Map();
+  const left = { unread: [], tests: [] };
+  const named6 = /* @__PURE__ */ new Set();
+  for (const path2 of paths) {
+    const isOne2 = !await isFolder(path2);
+    if (isOne2 && isTestFile(path2)) {
+      left.tests.push(path2);
+      continue;
+    }
+    const found2 = isOne2 ? [await singleFile(path2)] : await filesOfFolder(path2, left);
+    for (const file of found2) files.set((0, import_node_path3.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
+    if (isOne2) named6.add(path2);
+  }
+  return { files: [...files.values()], named: named6, ...left };
+}
+function nameOf2({ path: path2, below }) {
+  return isPipelineFile(path2) ? path2 : below;
+}
+async function isFolder(path2) {
+  const found2 = await (0, import_promises7.lstat)(path2).catch((error2) => {
+    throw missing2(path2, error2);
+  });
+  if (!found2.isSymbolicLink()) return found2.isDirectory();
+  throw new CliError(
+    `${path2}: expected a file or a folder, found a symbolic link, which is not followed: name what it leads to`
+  );
+}
+function missing2(path2, cause) {
+  return new CliError(`${path2}: expected a file or a folder: ${cause.message}`, { cause });
+}
+async function filesOfFolder(folder, { unread, tests }) {
+  const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
+  const files = withoutIgnored(revision.files);
+  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path3.join)(folder, path2));
+  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path3.join)(folder, path2), below: path2, bytes }));
+  for (const { path: below, reason: reason2 } of revision.skipped.filter(({ path: path2 }) => isPipelineFile(path2))) {
+    const path2 = (0, import_node_path3.join)(folder, below);
+    const bytes = await readAtMost(path2, maxFileBytes + 1).catch(() => Buffer.alloc(0));
+    if (bytes.length > maxFileBytes) found2.push({ path: path2, below, bytes });
+    else unread.push({ path: path2, reason: reason2 });
+  }
+  return found2;
+}
+async function singleFile(path2, target = path2) {
+  const below = (0, import_node_path3.basename)(path2);
+  if (!isPipelineFile(below)) {
+    throw new CliError(
+      `${path2}: expected a pipeline file: *.yaml, *.yml or *.json, neither hidden, nor sluice.yaml, nor tests (*.test.yaml)`
+    );
+  }
+  return { path: path2, below, bytes: await readAtMost(target, maxFileBytes + 1) };
+}
+async function testsAlone(tests) {
+  const alone = await Promise.all(
+    tests.map(async (path2) => {
+      const beside = await Promise.all(pipelinesOfTest(path2).map((one2) => (0, import_promises7.lstat)(one2).then(isFile, () => false)));
+      return beside.includes(true) ? [] : [path2];
+    })
+  );
+  return alone.flat();
+}
+function isFile(entry3) {
+  return entry3.isFile();
+}
+async function readAtMost(path2, limit2) {
+  const file = await (0, import_promises7.open)(path2, import_node_fs4.constants.O_RDONLY | import_node_fs4.constants.O_NOFOLLOW | import_node_fs4.constants.O_NONBLOCK);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(limit2), 0, limit2, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+// reconciler/cli/files/validation.ts
+async function validationOf({ settings: settings2, progress: progress2 }, paths, ask = async () => []) {
   const { files, named: named6, unread, tests } = await pipelineFiles(paths);
   const variables = await variableReader(settings2)();
   const orphaned = (await testsAlone(tests)).map(orphanedTest);
   const onFile = (index) => progress2.step(`${index} of ${files.length} files`);
-  const problems = [...review(files, named6, variables, onFile), ...orphaned].toSorted(byPlace);
+  const found2 = [...review(files, named6, variables, onFile), ...orphaned, ...await ask(files, variables)];
+  const problems = found2.toSorted(byPlace);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread };
 }
@@ -33132,6 +32694,13 @@ function someOf(things, most3 = 5) {
 }
 function firstOf2([first3 = "", ...others2]) {
   return others2.length === 0 ? first3 : `${first3} and ${others2.length} more`;
+}
+
+// reconciler/language/markdown.ts
+var longestComment = 65535;
+function fenceOf(text5, least) {
+  const runs = Array.from(text5.matchAll(/`+/g), ([run]) => run.length + 1);
+  return "`".repeat(Math.max(least, ...runs));
 }
 
 // reconciler/plan/render/kafka.ts
@@ -33202,7 +32771,7 @@ function topicsText(topics) {
 }
 
 // reconciler/plan/render/losses.ts
-var names4 = {
+var names3 = {
   AcceptedEvents: "accepted events that are not written",
   DeadLetters: "its dead letters",
   DedupKeys: "what dedup remembers",
@@ -33215,19 +32784,19 @@ var names4 = {
 var figures = {
   AcceptedEvents: (facts) => holdingsText({ ...facts, dead_letters: 0 }),
   DeadLetters: ({ count }) => counted2(count, "dead letter"),
-  DedupKeys: ({ keys: keys2 }) => names4.DedupKeys + (keys2 === void 0 ? "" : ` (${keys2} keys)`),
-  AccessToken: ({ pipeline_id }) => names4.AccessToken + (pipeline_id === void 0 ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
+  DedupKeys: ({ keys: keys2 }) => names3.DedupKeys + (keys2 === void 0 ? "" : ` (${keys2} keys)`),
+  AccessToken: ({ pipeline_id }) => names3.AccessToken + (pipeline_id === void 0 ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
   SecretValues: ({ secrets: secrets2 }) => `the old ${secrets2.length === 1 ? "value" : "values"} of ${listed3(secrets2)}`,
   GroupPlace: ({ run }) => `the committed offsets of its consumer group before run ${run} is taken over`
 };
 function lossText({ code: code18, facts }) {
-  return figures[code18]?.(facts) ?? names4[code18];
+  return figures[code18]?.(facts) ?? names3[code18];
 }
 function lossNames(codes2) {
-  return listed3(codes2.map((code18) => names4[code18]));
+  return listed3(codes2.map((code18) => names3[code18]));
 }
 function pastLossNames(codes2) {
-  return listed3(codes2.map((code18) => past[code18] ?? names4[code18]));
+  return listed3(codes2.map((code18) => past[code18] ?? names3[code18]));
 }
 var past = {
   AcceptedEvents: "accepted events that were not written",
@@ -33832,7 +33401,7 @@ function code(text5) {
   const escaped5 = clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "&#124;");
   return `<code>${escaped5.replaceAll(/[\\`*[\]~_@#]/g, (character) => `&#${character.codePointAt(0)};`)}</code>`;
 }
-function fenced2(language, lines) {
+function fenced(language, lines) {
   const text5 = lines.map(clean4).join("\n");
   const fence = fenceOf(text5, 3);
   return `${fence}${language}
@@ -33932,7 +33501,7 @@ function diffOf({ fields }) {
   if (fields.length === 0) return [];
   const lines = fields.flatMap(fieldLines).map((line) => cut2(withoutIndent(line), longestLine3));
   const more = lines.length - mostLines2;
-  return [fenced2("diff", more > 0 ? [...lines.slice(0, mostLines2), `… ${more} more lines`] : lines)];
+  return [fenced("diff", more > 0 ? [...lines.slice(0, mostLines2), `… ${more} more lines`] : lines)];
 }
 function withoutIndent(line) {
   return line.startsWith("      ") ? line.slice(6) : ` ${line.trimStart()}`;
@@ -33940,7 +33509,7 @@ function withoutIndent(line) {
 function statementsOf({ tables }) {
   const statements = tables.flatMap((need) => need.statements);
   return statements.length === 0 ? [] : [
-    fenced2(
+    fenced(
       "sql",
       statements.map((one2) => `${cut2(one2, longestStatement)};`)
     )
@@ -33951,7 +33520,7 @@ function cut2(text5, most3) {
 }
 
 // reconciler/plan/level.ts
-var levels2 = ["none", "change", "restart", "forget", "delete", "refuse"];
+var levels = ["none", "change", "restart", "forget", "delete", "refuse"];
 function levelOf(change) {
   if (change.kind === "refuse" || change.cause === "InvalidFile") return "refuse";
   if (!doesSomething(change)) return "none";
@@ -33965,20 +33534,20 @@ function gravest(changes, errors) {
   return highest2(errors.length > 0 ? [...found2, "refuse"] : found2);
 }
 function highest2(found2) {
-  return levels2[Math.max(0, ...found2.map((level) => levels2.indexOf(level)))] ?? "none";
+  return levels[Math.max(0, ...found2.map((level) => levels.indexOf(level)))] ?? "none";
 }
 function isAsGrave(level, limit2) {
-  return limit2 !== "none" && levels2.indexOf(level) >= levels2.indexOf(limit2);
+  return limit2 !== "none" && levels.indexOf(level) >= levels.indexOf(limit2);
 }
 
 // reconciler/preview/markdown.ts
-var marker2 = "<!-- sluice-plan -->";
+var marker = "<!-- sluice-plan -->";
 var [longestTable, longestList] = [2e4, 6e3];
 var [lastSentence, longestCell] = [400, 300];
 function markdownOf(report) {
-  const changes = report.changes.toSorted((a, b3) => levels2.indexOf(b3.level) - levels2.indexOf(a.level));
+  const changes = report.changes.toSorted((a, b3) => levels.indexOf(b3.level) - levels.indexOf(a.level));
   const comment2 = new Comment(longestComment - lastSentence);
-  comment2.add([marker2, `### Sluice: ${inline(summaryOf(report))}`, verdicts[report.level]]);
+  comment2.add([marker, `### Sluice: ${inline(summaryOf(report))}`, verdicts[report.level]]);
   const rows = changes.map(rowOf);
   if (rows.length > 0) comment2.add([["| | pipeline | change | what it costs |", "| - | - | - | - |"].join("\n")]);
   comment2.count("row", rows, comment2.addWithin(longestTable, rows, "\n"));
@@ -34106,10 +33675,10 @@ function filesOf2(owned) {
 }
 
 // reconciler/holds/approval.ts
-var import_node_crypto8 = require("node:crypto");
+var import_node_crypto6 = require("node:crypto");
 
 // reconciler/desired/fingerprint.ts
-var import_node_crypto7 = require("node:crypto");
+var import_node_crypto5 = require("node:crypto");
 
 // reconciler/desired/shown.ts
 var import_node_util7 = require("node:util");
@@ -34145,7 +33714,7 @@ function fingerprintOf(desired) {
 }
 function fingerprint(of, state = "") {
   const text5 = JSON.stringify([shown2(of.config, []), shown2(of.options, ["x-sluice"]), state]);
-  return (0, import_node_crypto7.createHash)("sha256").update(text5).digest("base64url").slice(0, 22);
+  return (0, import_node_crypto5.createHash)("sha256").update(text5).digest("base64url").slice(0, 22);
 }
 function wishOf({ config, options, directives }) {
   return JSON.stringify([config, options, directives]);
@@ -35292,7 +34861,7 @@ function approvalLevelOf(change) {
 }
 function digestOf(pipeline_id, present, desired) {
   const sides = [present && fingerprint(present), desired && fingerprintOf(desired)];
-  return (0, import_node_crypto8.createHash)("sha256").update(JSON.stringify([pipeline_id, ...sides])).digest("hex").slice(0, 32);
+  return (0, import_node_crypto6.createHash)("sha256").update(JSON.stringify([pipeline_id, ...sides])).digest("hex").slice(0, 32);
 }
 
 // reconciler/holds/hold.ts
@@ -35844,7 +35413,7 @@ function savedPlan({ changes }, { version, base, head, level }) {
 
 // reconciler/work-tree/work-tree.ts
 var import_promises12 = require("node:fs/promises");
-var import_node_path11 = require("node:path");
+var import_node_path9 = require("node:path");
 
 // reconciler/git/commit.ts
 init_tree();
@@ -36013,7 +35582,7 @@ function configuration(settings2) {
 
 // reconciler/git/git.ts
 var import_node_fs5 = require("node:fs");
-var import_node_path9 = require("node:path");
+var import_node_path7 = require("node:path");
 var import_promises10 = require("node:timers/promises");
 
 // reconciler/git/failure.ts
@@ -36147,7 +35716,7 @@ var import_file_exists = __toESM(require_dist(), 1);
 var import_node_child_process = require("node:child_process");
 var import_debug = __toESM(require_src(), 1);
 var import_promise_deferred = __toESM(require_dist2(), 1);
-var import_node_path6 = require("node:path");
+var import_node_path4 = require("node:path");
 
 // node_modules/@simple-git/argv-parser/dist/index.mjs
 function* x(e, n) {
@@ -38734,7 +38303,7 @@ function ls(t2) {
 }
 function hs(t2) {
   const e = t2.trim().replace(/^["']|["']$/g, "");
-  return e && (0, import_node_path6.normalize)(e);
+  return e && (0, import_node_path4.normalize)(e);
 }
 var ms = [
   new l2(/From (.+)$/, (t2, [e]) => {
@@ -39683,16 +39252,16 @@ async function runLocally(run, signal) {
 
 // reconciler/git/object-files.ts
 var import_promises9 = require("node:fs/promises");
-var import_node_path7 = require("node:path");
-var block2 = 4096;
+var import_node_path5 = require("node:path");
+var block = 4096;
 async function objectFiles(folder) {
   const found2 = /* @__PURE__ */ new Map();
-  const entries = await (0, import_promises9.readdir)((0, import_node_path7.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await (0, import_promises9.readdir)((0, import_node_path5.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry3 of entries) {
     if (!entry3.isFile()) continue;
-    const path2 = (0, import_node_path7.join)(entry3.parentPath, entry3.name);
+    const path2 = (0, import_node_path5.join)(entry3.parentPath, entry3.name);
     const { size } = await (0, import_promises9.stat)(path2).catch(() => void 0) ?? {};
-    if (size !== void 0) found2.set(path2, Math.ceil(size / block2) * block2);
+    if (size !== void 0) found2.set(path2, Math.ceil(size / block) * block);
   }
   return found2;
 }
@@ -39704,19 +39273,19 @@ async function removeNewer(folder, before) {
 }
 
 // reconciler/git/remote.ts
-var import_node_path8 = require("node:path");
+var import_node_path6 = require("node:path");
 init_revision();
 var redactor = (secrets2) => hiding(secrets2, "[redacted]");
 var expected2 = "a folder, file:///folder, https://host/repository.git, ssh://user@host/repository.git, user@host:repository.git or git://host/repository.git";
 function parseRemote(text5) {
   if (text5 === "" || text5.startsWith("-") || hasControl(text5)) throw invalid(text5);
   if (/^[A-Za-z0-9+.-]+::/.test(text5)) throw invalid(text5);
-  if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text5)) return plain3(text5);
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text5)) return plain2(text5);
   if (!URL.canParse(text5)) throw invalid(text5);
   const url = new URL(text5);
   switch (url.protocol) {
     case "file:":
-      return plain3(text5);
+      return plain2(text5);
     case "ssh:":
       return ssh(text5, url);
     case "git:":
@@ -39728,9 +39297,9 @@ function parseRemote(text5) {
       throw invalid(text5);
   }
 }
-function plain3(text5) {
+function plain2(text5) {
   const isFolder2 = !text5.startsWith("file:") && !/^[^/]+:/.test(text5);
-  const url = isFolder2 ? (0, import_node_path8.resolve)(text5) : text5;
+  const url = isFolder2 ? (0, import_node_path6.resolve)(text5) : text5;
   return { url, display: url, redact: redactor([]) };
 }
 function ssh(text5, url) {
@@ -39890,7 +39459,7 @@ var Git = class {
   /** What git printed. Throws what it said where it failed, and why it was ended. */
   async #execute({ folder, args, environment: environment2, isRemote, input, most: most3, before }, signal) {
     if (!(0, import_node_fs5.existsSync)(folder)) throw new Error(`not a git repository: ${folder} does not exist`);
-    const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path9.dirname)((0, import_node_path9.resolve)(folder)) };
+    const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path7.dirname)((0, import_node_path7.resolve)(folder)) };
     if (!isRemote) return runLocally({ folder, args, env, most: most3, input: input ?? "", ...this.#timeouts }, signal);
     const child = new GitProcess(args, folder, env);
     const { silence, total } = this.#timeouts;
@@ -39977,7 +39546,7 @@ init_tree();
 
 // reconciler/work-tree/files.ts
 var import_promises11 = require("node:fs/promises");
-var import_node_path10 = require("node:path");
+var import_node_path8 = require("node:path");
 init_limits();
 init_tree();
 async function filesNow(top, paths, limits2) {
@@ -39994,11 +39563,11 @@ async function filesNow(top, paths, limits2) {
     top
   );
   const files = [];
-  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises11.readFile)((0, import_node_path10.join)(top, path2)) });
+  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises11.readFile)((0, import_node_path8.join)(top, path2)) });
   return { files, skipped };
 }
 async function lookAt(top, path2, limits2) {
-  const file = (0, import_node_path10.join)(top, path2);
+  const file = (0, import_node_path8.join)(top, path2);
   const found2 = await (0, import_promises11.lstat)(file).catch(() => void 0);
   if (found2 === void 0) return void 0;
   if (found2.isSymbolicLink()) return "a symbolic link, which is not followed: put the file itself here";
@@ -40035,7 +39604,7 @@ var WorkTree = class _WorkTree {
     if (!isFolder2) throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
     const real = await (0, import_promises12.realpath)(folder);
     const top = await (0, import_promises12.realpath)(await topOf(real, folder, environment2, signal));
-    return new _WorkTree(top, (0, import_node_path11.relative)(top, real).split(import_node_path11.sep).join("/") || ".", environment2, signal);
+    return new _WorkTree(top, (0, import_node_path9.relative)(top, real).split(import_node_path9.sep).join("/") || ".", environment2, signal);
   }
   /**
    * The hash of the commit that `name` means: a commit, tag or branch of the clone, or else a branch of `origin`. Throws a
@@ -40069,12 +39638,12 @@ var WorkTree = class _WorkTree {
   }
   /** The text of a file, named from the working directory, in a commit; undefined where it is not there, or outside. */
   async textAt(commit, file) {
-    const path2 = (0, import_node_path11.relative)(this.top, await (0, import_promises12.realpath)(file).catch(() => (0, import_node_path11.resolve)(file)));
-    if (path2.startsWith("..") || (0, import_node_path11.isAbsolute)(path2)) return void 0;
+    const path2 = (0, import_node_path9.relative)(this.top, await (0, import_promises12.realpath)(file).catch(() => (0, import_node_path9.resolve)(file)));
+    if (path2.startsWith("..") || (0, import_node_path9.isAbsolute)(path2)) return void 0;
     const args = ["ls-tree", "-z", "--full-tree", commit, "--", `:(literal)${path2}`];
     const listing = await this.#git.text(this.top, args, this.#signal);
     if (!/^100\d+ blob /.test(listing)) return void 0;
-    return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path11.sep).join("/")}`], this.#signal);
+    return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path9.sep).join("/")}`], this.#signal);
   }
   /** The one line that git answers; undefined where it fails. */
   async #line(...args) {
@@ -40093,6 +39662,40 @@ async function topOf(real, folder, environment2, signal) {
     const said2 = oneLine(error2 instanceof Error ? error2.message.trim().slice(0, 300) : String(error2));
     throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree: ${said2}`);
   }
+}
+
+// reconciler/language/yaml-document.ts
+var plain3 = /^[A-Za-z_/][A-Za-z0-9_./@%+-]*(?: [A-Za-z0-9_./@%+-]+)*$/;
+var otherValues = /^(?:null|true|false|yes|no|on|off|y|n|\.inf|\.nan)$/i;
+var unsafe2 = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+function yamlDocument(value) {
+  const data = JSON.parse(JSON.stringify(value ?? null));
+  return `${isCollection(data) ? block2(data, "").join("\n") : scalar2(data)}
+`;
+}
+function isCollection(value) {
+  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+}
+function block2(value, indent) {
+  if (Array.isArray(value)) {
+    return value.flatMap((entry3) => {
+      if (!isCollection(entry3)) return [`${indent}- ${scalar2(entry3)}`];
+      const [first3 = "", ...rest] = block2(entry3, `${indent}  `);
+      return [`${indent}- ${first3.slice(indent.length + 2)}`, ...rest];
+    });
+  }
+  return Object.entries(value).flatMap(([key, entry3]) => {
+    const name3 = `${indent}${scalar2(key)}:`;
+    return isCollection(entry3) ? [name3, ...block2(entry3, `${indent}  `)] : [`${name3} ${scalar2(entry3)}`];
+  });
+}
+function scalar2(value) {
+  if (typeof value !== "string") return JSON.stringify(value);
+  return plain3.test(value) && !otherValues.test(value) ? value : JSON.stringify(value).replace(unsafe2, escaped3);
+}
+function escaped3(character) {
+  const code18 = character.codePointAt(0).toString(16);
+  return code18.length > 4 ? `\\U${code18.padStart(8, "0")}` : `\\u${code18.padStart(4, "0")}`;
 }
 
 // reconciler/cli/files/compared-files.ts
@@ -40243,7 +39846,7 @@ function reasonOf2(error2) {
 // reconciler/secrets/file-and-env.ts
 var import_node_fs6 = require("node:fs");
 var import_promises14 = require("node:fs/promises");
-var import_node_path12 = require("node:path");
+var import_node_path10 = require("node:path");
 var fileBytes = 64 * 1024;
 var FileAndEnvSecrets = class {
   #env;
@@ -40277,7 +39880,7 @@ var FileAndEnvSecrets = class {
   }
 };
 async function content(reference, path2) {
-  if (!(0, import_node_path12.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
+  if (!(0, import_node_path10.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
   let file;
   try {
     file = await (0, import_promises14.open)(path2, import_node_fs6.constants.O_RDONLY | import_node_fs6.constants.O_NONBLOCK);
@@ -40461,7 +40064,7 @@ async function loaded(settings2, tree, sides, signal) {
 
 // reconciler/cli/invocation/default-config.ts
 var import_promises15 = require("node:fs/promises");
-var import_node_path13 = require("node:path");
+var import_node_path11 = require("node:path");
 var defaultConfig = "sluice.yaml";
 var ofCheckouts = /* @__PURE__ */ new Set(["validate", "plan"]);
 var ofPlans = /* @__PURE__ */ new Set(["vars", "vars_file"]);
@@ -40479,9 +40082,9 @@ async function readDefaultConfig(command2, terminal) {
   return [];
 }
 async function workTreeOf(folder) {
-  for (let at2 = await (0, import_promises15.realpath)(folder); ; at2 = (0, import_node_path13.dirname)(at2)) {
-    if (await exists((0, import_node_path13.join)(at2, ".git"))) return at2;
-    if ((0, import_node_path13.dirname)(at2) === at2) return void 0;
+  for (let at2 = await (0, import_promises15.realpath)(folder); ; at2 = (0, import_node_path11.dirname)(at2)) {
+    if (await exists((0, import_node_path11.join)(at2, ".git"))) return at2;
+    if ((0, import_node_path11.dirname)(at2) === at2) return void 0;
   }
 }
 function exists(path2) {
@@ -40498,9 +40101,9 @@ async function concerns(command2) {
 async function inside(tree, entries) {
   for (const { key, value, valueAt } of entries) {
     if (key !== "vars_file" || typeof value !== "string") continue;
-    const path2 = (0, import_node_path13.resolve)(value);
+    const path2 = (0, import_node_path11.resolve)(value);
     const target = await (0, import_promises15.realpath)(path2).catch(() => path2);
-    if (!(0, import_node_path13.relative)(tree, target).startsWith("..")) continue;
+    if (!(0, import_node_path11.relative)(tree, target).startsWith("..")) continue;
     throw new CliError(
       `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`
     );
@@ -40748,6 +40351,413 @@ function needed(env, name3) {
   const value = env[name3];
   if (value) return value;
   throw new UnknownJob(`expected the variable ${name3}, which such a job has, found none`);
+}
+
+// reconciler/validate/formats/report.ts
+var import_node_path12 = require("node:path");
+var severities2 = ["error", "warning", "info"];
+function worstFirst(problems) {
+  return severities2.flatMap((one2) => ofSeverity(problems, one2));
+}
+function ofSeverity(problems, severity) {
+  return problems.filter((problem2) => problem2.severity === severity);
+}
+function counts(problems) {
+  const of = (severity) => ofSeverity(problems, severity).length;
+  return { errors: of("error"), warnings: of("warning"), infos: of("info") };
+}
+function summary2({ problems, files }) {
+  return `${number2(files.length, "file")} checked: ${countsInWords(problems)}`;
+}
+function countsInWords(problems) {
+  const { errors, warnings, infos } = counts(problems);
+  const notes = infos === 0 ? [] : [number2(infos, "note")];
+  return [number2(errors, "error"), number2(warnings, "warning"), ...notes].join(", ");
+}
+function number2(count, what) {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+function pathFrom(root, file) {
+  if (root === void 0 || !(0, import_node_path12.isAbsolute)(file)) return file;
+  const below = (0, import_node_path12.relative)(root, file);
+  return below.startsWith("..") || (0, import_node_path12.isAbsolute)(below) ? file : below;
+}
+
+// reconciler/validate/formats/github.ts
+var import_node_crypto7 = require("node:crypto");
+
+// reconciler/validate/formats/text.ts
+function textReport(report) {
+  const lines = report.problems.flatMap((problem2) => [
+    textLine(problem2),
+    ...excerptLines(report.excerpts?.get(problem2))
+  ]);
+  return `${[...lines, summary2(report)].join("\n")}
+`;
+}
+function textLine(problem2) {
+  const { file, line, column, severity, code: code18 } = problem2;
+  return `${printable2(file, Infinity)}:${line}:${column}: ${severity} ${code18}: ${withSuggestion(problem2)}`;
+}
+function excerptLines(excerpt) {
+  if (excerpt === void 0) return [];
+  const number3 = String(excerpt.line);
+  return [`  ${number3} | ${excerpt.text}`, `  ${" ".repeat(number3.length)} | ${" ".repeat(excerpt.before)}^`];
+}
+
+// reconciler/validate/formats/github.ts
+var mostOfKind = 10;
+var commands = [
+  ["error", "error"],
+  ["warning", "warning"],
+  ["info", "notice"]
+];
+function githubReport(report) {
+  const shown5 = new Set(commands.flatMap(([severity]) => ofSeverity(report.problems, severity).slice(0, mostOfKind)));
+  const isCut = shown5.size < report.problems.length;
+  if (isCut) for (const one2 of ofSeverity(report.problems, "info").slice(mostOfKind - 1)) shown5.delete(one2);
+  const annotations2 = report.problems.filter((one2) => shown5.has(one2)).map((one2) => annotation(report, one2));
+  return [...annotations2, ...isCut ? [countOf(report, shown5.size)] : [], ...log(textReport(report))].join("\n");
+}
+function annotation({ root }, problem2) {
+  const { file, line, column, severity, code: code18 } = problem2;
+  const name3 = commands.find(([of]) => of === severity)?.[1] ?? "notice";
+  const place = { file: pathFrom(root, file), line: `${line}`, col: `${column}`, title: code18 };
+  return command(name3, place, withSuggestion(problem2));
+}
+function countOf({ problems }, shown5) {
+  const files = new Set(problems.map(({ file }) => file)).size;
+  const text5 = `${countsInWords(problems)} in ${files} ${files === 1 ? "file" : "files"}, of which ${shown5} are annotations: GitHub shows at most ${mostOfKind} of a kind. The log of this step has all of them.`;
+  return command("notice", { title: "sluice validate" }, text5);
+}
+function command(name3, properties, text5) {
+  const given3 = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(value)}`);
+  return `::${name3} ${given3.join(",")}::${escaped4(text5)}`;
+}
+function escaped4(text5) {
+  return text5.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+function escapedProperty(text5) {
+  return escaped4(text5).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
+function log(text5) {
+  const token5 = (0, import_node_crypto7.createHash)("sha256").update(text5).digest("hex");
+  return [`::stop-commands::${token5}`, text5.trimEnd(), `::${token5}::`, ""];
+}
+
+// reconciler/validate/formats/fingerprint.ts
+var import_node_crypto8 = require("node:crypto");
+var Fingerprints = class {
+  #root;
+  #seen = /* @__PURE__ */ new Map();
+  constructor(root) {
+    this.#root = root;
+  }
+  /** To be called once for each problem, in their order. */
+  of({ code: code18, file, path: path2 }) {
+    const key = JSON.stringify([code18, pathFrom(this.#root, file), path2]);
+    const before = this.#seen.get(key) ?? 0;
+    this.#seen.set(key, before + 1);
+    return (0, import_node_crypto8.createHash)("sha256").update(`${key}${before}`).digest("hex").slice(0, 32);
+  }
+};
+
+// reconciler/validate/formats/gitlab.ts
+var severities3 = { error: "critical", warning: "minor", info: "info" };
+function gitlabReport({ problems, root }) {
+  const fingerprints = new Fingerprints(root);
+  const entries = problems.map((problem2) => ({
+    description: `${problem2.code}: ${withSuggestion(problem2)}`,
+    check_name: problem2.code,
+    fingerprint: fingerprints.of(problem2),
+    severity: severities3[problem2.severity],
+    location: { path: pathFrom(root, problem2.file), lines: { begin: problem2.line } }
+  }));
+  return `${JSON.stringify(entries, void 0, 2)}
+`;
+}
+
+// reconciler/validate/formats/xml.ts
+function xml(text5) {
+  return text5.replaceAll(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "�").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}
+
+// reconciler/validate/formats/junit.ts
+function junitReport(report) {
+  const byFile2 = problemsByFile(report);
+  const failures = [...byFile2.values()].filter((problems) => ofSeverity(problems, "error").length > 0).length;
+  const counts2 = `tests="${byFile2.size}" failures="${failures}" errors="0"`;
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuites name="sluice validate" ${counts2}>`,
+    `  <testsuite name="sluice validate" ${counts2} skipped="0">`,
+    ...[...byFile2].map(([file, problems]) => testCase(report, file, problems)),
+    "  </testsuite>",
+    "</testsuites>",
+    ""
+  ].join("\n");
+}
+function problemsByFile({ files, problems }) {
+  const found2 = grouped(problems, ({ file }) => file);
+  return new Map([...files.map((file) => [file, []]), ...found2]);
+}
+function testCase(report, file, problems) {
+  const start = `    <testcase name="${xml(pathFrom(report.root, file))}" classname="sluice.validate"`;
+  if (problems.length === 0) return `${start}/>`;
+  const errors = ofSeverity(problems, "error");
+  const others2 = problems.filter(({ severity }) => severity !== "error");
+  return [
+    `${start}>`,
+    ...failure(report, errors),
+    ...others2.length === 0 ? [] : [`      <system-out>${linesOf(report, others2)}</system-out>`],
+    "    </testcase>"
+  ].join("\n");
+}
+function failure(report, errors) {
+  const [first3] = errors;
+  if (first3 === void 0) return [];
+  const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
+  const message = xml(`${first3.code}: ${withSuggestion(first3)}${more}`);
+  return [`      <failure type="${first3.code}" message="${message}">${linesOf(report, errors)}</failure>`];
+}
+function linesOf({ excerpts }, problems) {
+  return xml(problems.flatMap((one2) => [textLine(one2), ...excerptLines(excerpts?.get(one2))]).join("\n"));
+}
+
+// reconciler/validate/formats/markdown.ts
+var reserve = 200;
+var marker2 = "<!-- sluice validate -->";
+var sections = [
+  ["error", "Errors"],
+  ["warning", "Warnings"],
+  ["info", "Notes"]
+];
+function markdownReport(report) {
+  const lines = [marker2, `**sluice validate**: ${summary2(report)}`];
+  let length = lines.join("\n").length + reserve;
+  const left = [];
+  for (const [severity, title] of sections) {
+    const problems = ofSeverity(report.problems, severity);
+    for (const [index, problem2] of problems.entries()) {
+      const text5 = `${index === 0 ? `
+### ${title}
+
+` : ""}${item4(report, problem2)}`;
+      if (left.length > 0 || length + text5.length + 1 > longestComment) left.push(problem2);
+      else {
+        lines.push(text5);
+        length += text5.length + 1;
+      }
+    }
+  }
+  if (left.length > 0) lines.push(`
+Not shown, as a comment has its limit: ${countsInWords(left)}.`);
+  return `${lines.join("\n")}
+`;
+}
+function item4({ root, excerpts }, problem2) {
+  const { file, line, column, code: code18 } = problem2;
+  const place = inCode(`${printable2(pathFrom(root, file), Infinity)}:${line}:${column}`);
+  const excerpt = excerptLines(excerpts?.get(problem2));
+  return [`- ${place} **${code18}**\\`, `  ${inCode(withSuggestion(problem2))}`, ...fenced2(excerpt)].join("\n");
+}
+function inCode(text5) {
+  const fence = fenceOf(text5, 1);
+  return `${fence} ${text5} ${fence}`;
+}
+function fenced2(lines) {
+  if (lines.length === 0) return [];
+  const fence = fenceOf(lines.join("\n"), 3);
+  return ["", `  ${fence}`, ...lines.map((line) => `  ${line}`), `  ${fence}`, ""];
+}
+
+// reconciler/validate/formats/sarif.ts
+var import_node_path13 = require("node:path");
+var import_node_url = require("node:url");
+
+// package.json
+var package_default = {
+  name: "sluice",
+  version: "0.1.0",
+  description: "GitOps for streaming pipelines into ClickHouse",
+  license: "Apache-2.0",
+  private: true,
+  type: "module",
+  sideEffects: false,
+  bin: {
+    sluice: "dist/sluice.js"
+  },
+  files: [
+    "dist",
+    "docs",
+    "examples",
+    "schemas/*.json",
+    "CHANGELOG.md",
+    "SECURITY.md"
+  ],
+  engines: {
+    node: ">=20.19"
+  },
+  scripts: {
+    prepare: "npm run --silent build",
+    build: "npm run --silent build:program && npm run --silent build:threads",
+    "build:program": "esbuild sluice=reconciler/cli/sluice.ts thread=engine/workers/thread.ts clickhouse=engine/embedded-clickhouse/server/server.ts otlp=engine/sources/otlp/decoding/thread.ts quickstart=examples/quickstart/quickstart.ts --splitting --outdir=dist --bundle --platform=node --format=esm --target=node20 --packages=external --log-level=warning",
+    "build:threads": "esbuild pure=reconciler/api/pure/thread.ts files=reconciler/desired/thread.ts --outdir=dist --bundle --platform=node --format=esm --target=node20 --packages=external --log-level=warning",
+    start: "node dist/quickstart.js",
+    prestart: "npm run --silent build",
+    test: "vitest run",
+    "test:unit": "vitest run --project unit --project mocked",
+    action: "tsx .github/actions/validate/generate.ts",
+    schemas: "tsx schemas/generate.ts && tsx reconciler/validate/generate.ts && tsx reconciler/cli/generate.ts && tsx engine/expression/reference/generate.ts && tsx engine/sources/otlp/proto/generate.ts",
+    sbom: "npm sbom --sbom-format cyclonedx",
+    faults: "tsx test/faults/run.ts",
+    fuzz: "tsx test/fuzz/run.ts",
+    bench: "tsx test/bench/run.ts",
+    format: "prettier --write .",
+    "format:check": "prettier --check .",
+    lint: "oxlint --type-aware",
+    types: "tsc",
+    check: "npm run format:check && npm run lint && npm run types && npm test"
+  },
+  dependencies: {
+    "@bokuweb/zstd-wasm": "0.0.27",
+    "@clickhouse/client": "1.23.1",
+    "@grpc/grpc-js": "1.14.7",
+    ajv: "8.20.0",
+    chokidar: "5.0.0",
+    commander: "14.0.3",
+    diff: "9.0.0",
+    express: "5.3.0",
+    "fs-native-extensions": "1.5.1",
+    "grpc-health-check": "2.1.0",
+    ignore: "7.0.16",
+    "js-yaml": "5.5.0",
+    kafkajs: "2.2.4",
+    lmdb: "3.5.6",
+    "lz4-napi": "2.10.0",
+    pino: "10.4.0",
+    "pino-pretty": "13.2.0",
+    "prom-client": "15.1.3",
+    protobufjs: "8.8.1",
+    re2js: "2.10.0",
+    "simple-git": "4.0.2",
+    snappy: "7.4.3",
+    yaml: "2.9.1"
+  },
+  optionalDependencies: {
+    chdb: "3.4.0"
+  },
+  devDependencies: {
+    "@lezer/highlight": "1.2.5",
+    "@lezer/lr": "1.4.12",
+    "@opentelemetry/api": "1.9.0",
+    "@opentelemetry/api-logs": "0.223.0",
+    "@opentelemetry/exporter-logs-otlp-grpc": "0.223.0",
+    "@opentelemetry/exporter-logs-otlp-http": "0.223.0",
+    "@opentelemetry/exporter-logs-otlp-proto": "0.223.0",
+    "@opentelemetry/exporter-metrics-otlp-grpc": "0.223.0",
+    "@opentelemetry/exporter-metrics-otlp-http": "0.223.0",
+    "@opentelemetry/exporter-metrics-otlp-proto": "0.223.0",
+    "@opentelemetry/exporter-trace-otlp-grpc": "0.223.0",
+    "@opentelemetry/exporter-trace-otlp-http": "0.223.0",
+    "@opentelemetry/exporter-trace-otlp-proto": "0.223.0",
+    "@opentelemetry/resources": "2.12.0",
+    "@opentelemetry/sdk-logs": "0.223.0",
+    "@opentelemetry/sdk-metrics": "2.12.0",
+    "@opentelemetry/sdk-trace-base": "2.12.0",
+    "@prometheus-io/lezer-promql": "0.315.0",
+    "@types/express": "5.0.6",
+    "@types/node": "20.19.43",
+    "@types/ssh2": "1.15.6",
+    esbuild: "0.28.2",
+    "fast-check": "4.10.2",
+    "json-schema-to-typescript": "16.0.0",
+    oxlint: "1.94.0",
+    "oxlint-tsgolint": "7.0.2007",
+    prettier: "3.10.1",
+    "protobufjs-cli": "2.7.1",
+    ssh2: "1.17.0",
+    tsx: "4.23.15",
+    typescript: "7.0.2",
+    vitest: "4.1.12",
+    "vscode-jsonrpc": "8.2.0",
+    "xmllint-wasm": "5.3.0",
+    "yaml-language-server": "1.25.0"
+  }
+};
+
+// reconciler/validate/formats/sarif.ts
+var mostResults = 25e3;
+var levels2 = { error: "error", warning: "warning", info: "note" };
+function sarifReport({ problems, root }) {
+  const fingerprints = new Fingerprints(root);
+  const run = {
+    tool: { driver: { name: "Sluice", version: package_default.version, semanticVersion: package_default.version, rules: rules3 } },
+    columnKind: "utf16CodeUnits",
+    results: worstFirst(problems).slice(0, mostResults).map((problem2) => result(problem2, root, fingerprints))
+  };
+  const $schema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+  return `${JSON.stringify({ $schema, version: "2.1.0", runs: [run] }, void 0, 2)}
+`;
+}
+var names4 = Object.keys(codes);
+var rules3 = names4.map((id) => {
+  const { meaning, severity } = codes[id];
+  return {
+    id,
+    shortDescription: { text: meaning },
+    fullDescription: { text: meaning },
+    help: { text: `${meaning} ${consequences[severity]}` },
+    defaultConfiguration: { level: levels2[severity] }
+  };
+});
+function result(problem2, root, fingerprints) {
+  const { code: code18, severity, file, line, column } = problem2;
+  return {
+    ruleId: code18,
+    ruleIndex: names4.indexOf(code18),
+    level: levels2[severity],
+    message: { text: messageText(problem2) },
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: uriOf(pathFrom(root, file)) },
+          region: { startLine: line, startColumn: column }
+        }
+      }
+    ],
+    partialFingerprints: { "sluiceProblem/v1": fingerprints.of(problem2) }
+  };
+}
+function uriOf(path2) {
+  const whole4 = path2.replaceAll(new RegExp("\\p{Surrogate}", "gu"), "�");
+  return (0, import_node_path13.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
+}
+function messageText(problem2) {
+  return withSuggestion(problem2).replaceAll("](", "] (");
+}
+
+// reconciler/validate/formats/format.ts
+var reports = {
+  text: textReport,
+  json: jsonReport,
+  yaml: (report) => yamlDocument(dataOf(report)),
+  github: githubReport,
+  sarif: sarifReport,
+  junit: junitReport,
+  gitlab: gitlabReport,
+  markdown: markdownReport
+};
+var formats = Object.keys(reports);
+function format(report, as2) {
+  return reports[as2](report);
+}
+function jsonReport(report) {
+  return `${JSON.stringify(dataOf(report), void 0, 2)}
+`;
+}
+function dataOf({ problems, files }) {
+  return { files: files.length, ...counts(problems), problems };
 }
 
 // reconciler/cli/action/inputs.ts

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isValid, type Validation, validationOf, withUnread } from "../files/validate.ts";
+import { isValid, type Validation, validationOf, withUnread } from "../files/validation.ts";
 import { planned } from "../files/plan.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { readDefaultConfig } from "../invocation/default-config.ts";

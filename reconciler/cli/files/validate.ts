@@ -1,20 +1,17 @@
-import { review } from "../../desired/load.ts";
-import type { SkippedFile } from "../../git/revision.ts";
-import { excerptsOf } from "../../language/excerpt.ts";
-import { problem, type Problem } from "../../language/problem.ts";
-import { byPlace } from "../../validate/check.ts";
+import { load } from "../../desired/load.ts";
 import { format, type Format } from "../../validate/formats/format.ts";
-import type { Report } from "../../validate/formats/report.ts";
-import { orphanedTest } from "../../validate/orphaned-tests.ts";
 import { type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
-import { pipelineFiles, testsAlone } from "./pipeline-files.ts";
-import { variableReader } from "../invocation/variables.ts";
 import { printable, printableLines } from "../invocation/terminal.ts";
+import { type Ask, isValid, validationOf, withUnread } from "./validation.ts";
 
 /** `sluice validate [PATH...]`: prints the problems of pipeline files, without running them. */
 export async function validate(invocation: Invocation, paths: string[] = []): Promise<ExitCode> {
   const { settings, terminal } = invocation;
-  const { unread, ...report } = await validationOf(invocation, paths.length === 0 ? ["."] : paths);
+  const { unread, ...report } = await validationOf(
+    invocation,
+    paths.length === 0 ? ["."] : paths,
+    settings.isOn("validate_resolve") ? asking(invocation) : undefined,
+  );
   const as = formatOf(settings, "validate_format") as Format;
   // On a terminal they are told beside the report.
   const text = format(as === "text" ? report : withUnread(report, unread), as);
@@ -23,39 +20,10 @@ export async function validate(invocation: Invocation, paths: string[] = []): Pr
   return isValid({ ...report, unread }) ? 0 : 1;
 }
 
-/** The problems of the files that `paths` name, and the files that are not read as pipelines, though they look like it. */
-export interface Validation extends Report {
-  unread: SkippedFile[];
-}
-
-/** Reads and checks files. Throws CliError where a path, or a variable that `settings` name, cannot be read. */
-export async function validationOf(
-  { settings, progress }: Pick<Invocation, "settings" | "progress">,
-  paths: string[],
-): Promise<Validation> {
-  const { files, named, unread, tests } = await pipelineFiles(paths);
-  const variables = await variableReader(settings)();
-  const orphaned = (await testsAlone(tests)).map(orphanedTest);
-  const onFile = (index: number): void => progress.step(`${index} of ${files.length} files`);
-  const problems = [...review(files, named, variables, onFile), ...orphaned].toSorted(byPlace);
-  const excerpts = excerptsOf(files, problems);
-  return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
-}
-
-/** A report in which files that are not read are problems too. */
-export function withUnread(report: Report, unread: readonly SkippedFile[]): Report {
-  return { ...report, problems: [...report.problems, ...unread.map(notRead)].toSorted(byPlace) };
-}
-
-export function isValid({ problems, unread }: Validation): boolean {
-  return unread.length === 0 && problems.every(({ severity }) => severity !== "error");
-}
-
-function notRead({ path: file, reason }: SkippedFile): Problem {
-  const place = { file, line: 1, column: 1 };
-  return problem("NOT_READ", place, {
-    subject: "file",
-    expected: "a file that can be read as a pipeline",
-    found: reason,
-  });
+/** Asks the servers of the pipelines; loads the engine. */
+function asking(invocation: Invocation): Ask {
+  return async (files, variables) => {
+    const { resolveProblems } = await import("./resolve.ts");
+    return resolveProblems(load(files, variables).pipelines, invocation);
+  };
 }

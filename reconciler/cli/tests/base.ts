@@ -10,8 +10,8 @@ import { CliError } from "../invocation/cli-error.ts";
 import { documentOf, type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
 import { printableLines } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
-import { type FileCase, readCases } from "./test-files.ts";
-import { printLines, runShown } from "./test-output.ts";
+import { type FileCase, readCases } from "./files.ts";
+import { printLines, runShown } from "./output.ts";
 
 /** Milliseconds that reading the files of the base may take. */
 const longest = 120_000;

@@ -14,10 +14,10 @@ import { type Update, updated } from "../../pipeline-tests/update.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { documentOf, type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
 import { printable, printableLines } from "../invocation/terminal.ts";
-import { replaceFile } from "./replace-file.ts";
-import { compareWithBase } from "./test-base.ts";
-import { foldersOf, readCases, testedFiles } from "./test-files.ts";
-import { printLines, runShown } from "./test-output.ts";
+import { replaceFile } from "../files/replace-file.ts";
+import { compareWithBase } from "./base.ts";
+import { foldersOf, readCases, testedFiles } from "./files.ts";
+import { printLines, runShown } from "./output.ts";
 
 /** `sluice test [PATH...]`: runs the tests beside pipeline files, on the engine and the embedded ClickHouse. */
 export async function test(invocation: Invocation, given: string[] = []): Promise<ExitCode> {

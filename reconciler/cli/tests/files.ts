@@ -6,7 +6,7 @@ import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { printable } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
-import { fileAt, pipelineFile, pipelineFiles } from "./pipeline-files.ts";
+import { fileAt, pipelineFile, pipelineFiles } from "../files/pipeline-files.ts";
 
 /**
  * The files of tests that `paths` name, and those beside pipeline files that they name, each with the file of its

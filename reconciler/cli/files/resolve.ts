@@ -1,0 +1,72 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { Engine, type Log, type Readiness } from "../../../engine/index.ts";
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import { printable, problem, type Problem } from "../../language/problem.ts";
+import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
+import { PermittedSecrets } from "../../secrets/permitted-secrets.ts";
+import { ownSecrets, permissionsIn, targetRules } from "../daemon/daemon-settings.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+
+/** Pipelines whose servers are asked at a time. */
+const atOnce = 8;
+
+/** Characters of an answer. */
+const longest = 1_000;
+
+const silent: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/**
+ * Whether valid pipelines could run from here: their secrets are set and allowed, their tables take their rows, their
+ * topics can be read. Asks their servers, and changes nothing.
+ */
+export async function resolveProblems(
+  pipelines: readonly DesiredPipeline[],
+  invocation: Pick<Invocation, "settings" | "progress" | "env" | "settingsFile">,
+): Promise<Problem[]> {
+  const { settings, progress, env } = invocation;
+  const permissions = permissionsIn(invocation);
+  const secrets = new PermittedSecrets({ secrets: new FileAndEnvSecrets(env), permissions, own: ownSecrets(settings) });
+  const targets = targetRules(settings);
+  const dataDir = await mkdtemp(join(tmpdir(), "sluice-resolve-"));
+  const problems: Problem[] = [];
+  try {
+    const engine = await Engine.open({ dataDir, log: silent, registry: new Registry(), secrets, targets, threads: 1 });
+    try {
+      for (let index = 0; index < pipelines.length; index += atOnce) {
+        progress.step(`asking the servers of ${index} of ${pipelines.length} pipelines`);
+        const some = pipelines.slice(index, index + atOnce);
+        problems.push(...(await Promise.all(some.map((one) => problemsOf(one, engine)))).flat());
+      }
+    } finally {
+      await engine.close();
+    }
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+  return problems;
+}
+
+async function problemsOf(pipeline: DesiredPipeline, engine: Engine): Promise<Problem[]> {
+  const { config, options } = pipeline;
+  // The embedded ClickHouse here is not the one of the daemon: what its table is like is not known.
+  const isEmbedded = config.sink.connection_params.host === "embedded";
+  const readiness = await engine.check(config, isEmbedded ? { ...options, create_table: true } : options);
+  return readiness.kind === "ready" ? [] : [problemOf(pipeline, readiness)];
+}
+
+function problemOf(
+  { config: { pipeline_id }, file, line }: DesiredPipeline,
+  { kind, text }: Exclude<Readiness, { kind: "ready" }>,
+): Problem {
+  const code = kind === "refused" ? "NOT_READY" : "UNREACHABLE";
+  const expected = `${pipeline_id} to have its secrets, its table and what it reads`;
+  return problem(code, { file, line, column: 1 }, { subject: "pipeline", expected, found: printable(text, longest) });
+}

@@ -1,0 +1,54 @@
+import { review } from "../../desired/load.ts";
+import type { SkippedFile } from "../../git/revision.ts";
+import { excerptsOf } from "../../language/excerpt.ts";
+import { problem, type Problem } from "../../language/problem.ts";
+import type { SourceFile } from "../../language/source-text.ts";
+import type { Variables } from "../../language/variables.ts";
+import { byPlace } from "../../validate/check.ts";
+import type { Report } from "../../validate/formats/report.ts";
+import { orphanedTest } from "../../validate/orphaned-tests.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { variableReader } from "../invocation/variables.ts";
+import { pipelineFiles, testsAlone } from "./pipeline-files.ts";
+
+/** The problems of the files that `paths` name, and the files that are not read as pipelines, though they look like it. */
+export interface Validation extends Report {
+  unread: SkippedFile[];
+}
+
+/** What servers say of valid files. */
+export type Ask = (files: readonly SourceFile[], variables: Variables) => Promise<Problem[]>;
+
+/** Reads and checks files, and asks `ask` about them. Throws CliError where a path, or a variable that `settings` name, cannot be read. */
+export async function validationOf(
+  { settings, progress }: Pick<Invocation, "settings" | "progress">,
+  paths: string[],
+  ask: Ask = async () => [],
+): Promise<Validation> {
+  const { files, named, unread, tests } = await pipelineFiles(paths);
+  const variables = await variableReader(settings)();
+  const orphaned = (await testsAlone(tests)).map(orphanedTest);
+  const onFile = (index: number): void => progress.step(`${index} of ${files.length} files`);
+  const found = [...review(files, named, variables, onFile), ...orphaned, ...(await ask(files, variables))];
+  const problems = found.toSorted(byPlace);
+  const excerpts = excerptsOf(files, problems);
+  return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
+}
+
+/** A report in which files that are not read are problems too. */
+export function withUnread(report: Report, unread: readonly SkippedFile[]): Report {
+  return { ...report, problems: [...report.problems, ...unread.map(notRead)].toSorted(byPlace) };
+}
+
+export function isValid({ problems, unread }: Validation): boolean {
+  return unread.length === 0 && problems.every(({ severity }) => severity !== "error");
+}
+
+function notRead({ path: file, reason }: SkippedFile): Problem {
+  const place = { file, line: 1, column: 1 };
+  return problem("NOT_READ", place, {
+    subject: "file",
+    expected: "a file that can be read as a pipeline",
+    found: reason,
+  });
+}

@@ -1,0 +1,98 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { main } from "../../../reconciler/cli/main.ts";
+import type { Problem } from "../../../reconciler/language/problem.ts";
+import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { useKafka } from "../../support/kafka/use-kafka.ts";
+import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
+
+const topics: string[] = [];
+const kafka = useKafka({
+  prepare: async (found) => {
+    topics.push(found.unique("resolved"));
+    await found.topics.create(topics[0]!);
+  },
+});
+let clickhouse: TestClickHouse;
+let folder: string;
+
+beforeAll(async () => {
+  clickhouse = await startClickHouse();
+  await clickhouse.client.command({
+    query: "CREATE TABLE goods (id Int64, level String) ENGINE = MergeTree ORDER BY id",
+  });
+  await clickhouse.client.command({ query: "CREATE TABLE narrow (id Int64) ENGINE = MergeTree ORDER BY id" });
+  folder = await mkdtemp(join(tmpdir(), "sluice-resolved-"));
+});
+
+afterAll(async () => {
+  await clickhouse.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A pipeline that writes to the server of this file. */
+function onServer(of: PipelineText, password = "${env:SLUICE_SECRET_CH}", port = new URL(clickhouse.url).port): string {
+  const connection = [`port: "${port}"`, `http_port: "${port}"`, `username: ${clickhouse.username}`];
+  return pipelineText({ ...of, connection: [...connection, `password: ${password}`] }).replace("embedded", "127.0.0.1");
+}
+
+/** Problems that ask for a server to be known. */
+async function resolved(text: string, ...argv: string[]): Promise<{ code: number; problems: Problem[]; out: string }> {
+  const file = join(folder, "pipeline.yaml");
+  await writeFile(file, text);
+  const out: string[] = [];
+  const code = await main(["validate", file, "--resolve", "--format", "json", ...argv], {
+    terminal: { out: (line) => void out.push(line), err: (line) => void out.push(line) },
+    env: { PATH: process.env["PATH"], SLUICE_SECRET_CH: clickhouse.password, SLUICE_SECRET_WRONG: "wr0ng-password" },
+    untilStopped: () => AbortSignal.abort(),
+  });
+  const { problems } = JSON.parse(out.join("\n")) as { problems: Problem[] };
+  return { code, problems: problems.filter(({ code: name }) => name !== "SECRET_USED"), out: out.join("\n") };
+}
+
+describe("sluice validate --resolve", () => {
+  test("is content where the secret, the table and the topic are there", async () => {
+    const { code, problems } = await resolved(onServer({ id: "goods" }));
+    expect([code, problems]).toEqual([0, []]);
+    const brokers = [...kafka().access.plaintext];
+    const reading = await resolved(onServer({ id: "goods", topic: topics[0]!, brokers }));
+    expect([reading.code, reading.problems]).toEqual([0, []]);
+  });
+
+  test("says nothing of a table in the embedded ClickHouse, which is another one where the pipeline runs", async () => {
+    expect(await resolved(pipelineText({ id: "orders" }))).toMatchObject({ code: 0, problems: [] });
+  });
+
+  test.each([
+    ["a secret that is not set", () => onServer({ id: "goods" }, "${env:SLUICE_SECRET_NONE}"), "SLUICE_SECRET_NONE"],
+    ["a secret that is not allowed", () => onServer({ id: "goods" }, "${env:PATH}"), "is not allowed"],
+    ["a wrong password", () => onServer({ id: "goods" }, "${env:SLUICE_SECRET_WRONG}"), "AUTHENTICATION_FAILED"],
+    ["a missing table", () => onServer({ id: "missing" }), "missing"],
+    ["a missing column", () => onServer({ id: "narrow" }), "level"],
+    [
+      "a missing topic",
+      () => onServer({ id: "goods", topic: `${topics[0]!}-none`, brokers: [...kafka().access.plaintext] }),
+      "-none: This server does not host this topic",
+    ],
+  ])("%s is an error", async (_, text, says) => {
+    const { code, problems, out } = await resolved(text());
+    expect(code).toBe(1);
+    expect(problems).toMatchObject([{ code: "NOT_READY", line: 1, message: expect.stringContaining(says) as string }]);
+    expect(out).not.toContain("wr0ng-password");
+    expect(out).not.toContain(clickhouse.password);
+  });
+
+  test("a server that does not answer is a warning: it may answer where the pipeline runs", async () => {
+    const { code, problems } = await resolved(onServer({ id: "goods" }, undefined, "1"));
+    expect(code).toBe(0);
+    expect(problems).toMatchObject([{ code: "UNREACHABLE", severity: "warning" }]);
+  });
+
+  test("asks no server that targets do not allow", async () => {
+    const { code, problems } = await resolved(onServer({ id: "goods" }), "--targets", "*.example.com");
+    expect(code).toBe(1);
+    expect(problems).toMatchObject([{ code: "NOT_READY", message: expect.stringContaining("127.0.0.1") as string }]);
+  });
+});
