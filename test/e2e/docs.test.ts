@@ -3,6 +3,7 @@ import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Daemon } from "../../examples/quickstart/daemon.ts";
 import { PipelineRepository } from "../../examples/quickstart/repository.ts";
@@ -84,9 +85,12 @@ describe("a page for those whose Sluice runs", () => {
     await remove(scene.folder);
   });
 
-  test.each(running)("$path", { timeout: 120_000 }, ({ blocks }) =>
-    run(blocks, { ...scene, folder: join(scene.folder, "repository") }),
-  );
+  test.each(running)("$path", { timeout: 120_000 }, async ({ blocks }) => {
+    const folder = join(scene.folder, "repository");
+    // Without the files of the pages before.
+    await promisify(execFile)("git", ["clean", "-fdq", "--exclude", ".sluice"], { cwd: folder });
+    await run(blocks, { ...scene, folder });
+  });
 });
 
 function isStarting(blocks: readonly Block[]): boolean {

@@ -39940,7 +39940,7 @@ async function serverApi(server, setting, { settings: settings2, env }, mostByte
 }
 function addressOf(server, setting, settings2) {
   const found2 = URL.canParse(server) ? new URL(server) : void 0;
-  const expected3 = `${settings2.origin(setting)}: expected the URL of an API, such as "http://127.0.0.1:8081", found`;
+  const expected3 = `${settings2.origin(setting)}: expected the URL of ${setting === "import_from" ? "an engine" : "a status API"}, such as "http://127.0.0.1:8081", found`;
   if (found2 === void 0) throw new CliError(`${expected3} a text that is no URL`);
   if (found2.username === "" && found2.password === "" && found2.search === "" && found2.hash === "") return found2;
   throw new CliError(`${expected3} one with a user, a query or a fragment: a token is given by --server-token`);

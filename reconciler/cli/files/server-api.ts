@@ -50,7 +50,7 @@ export async function serverApi(
 
 function addressOf(server: string, setting: ServerSetting, settings: Settings): URL {
   const found = URL.canParse(server) ? new URL(server) : undefined;
-  const expected = `${settings.origin(setting)}: expected the URL of an API, such as "http://127.0.0.1:8081", found`;
+  const expected = `${settings.origin(setting)}: expected the URL of ${setting === "import_from" ? "an engine" : "a status API"}, such as "http://127.0.0.1:8081", found`;
   if (found === undefined) throw new CliError(`${expected} a text that is no URL`);
   if (found.username === "" && found.password === "" && found.search === "" && found.hash === "") return found;
   throw new CliError(`${expected} one with a user, a query or a fragment: a token is given by --server-token`);
