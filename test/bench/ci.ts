@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { appendFile, cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { appendFile, cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { load } from "js-yaml";
+import { GitRepository } from "../support/git-repository.ts";
 import { median } from "./cost.ts";
 import { PipelineRepository } from "./reconcile-repository.ts";
 import { textsBelow } from "./reconcile-floor.ts";
@@ -34,10 +35,11 @@ interface Command {
 export async function run(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-bench-ci-"));
   const large = await PipelineRepository.make(many);
+  const repository = await changedExample();
   try {
     await large.branch("change");
     await large.change(changes);
-    const commands = [...ofExample(await changedExample(folder), folder), ...ofMany(large.path)];
+    const commands = [...ofExample(repository.path, folder), ...ofMany(large.path)];
     const seconds = new Map<string, number[]>();
     const took = (name: string, one: number): void => void seconds.set(name, [...(seconds.get(name) ?? []), one]);
     for (let round = 0; round < rounds; round += 1) {
@@ -48,7 +50,7 @@ export async function run(): Promise<void> {
     }
     print(commands, seconds);
   } finally {
-    await large.remove();
+    await Promise.all([large.remove(), repository.remove()]);
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -90,28 +92,14 @@ function ofMany(repository: string): Command[] {
   ];
 }
 
-/** The repository of the examples, with another filter of its orders. */
-async function changedExample(folder: string): Promise<string> {
-  const path = join(folder, "config-repo");
-  await cp(example, path, { recursive: true });
-  const git = (...args: string[]): Promise<unknown> => execute("git", args, { cwd: path, env: gitEnvironment });
-  await git("init", "--quiet", "--initial-branch=main");
-  await git("add", "--all");
-  await git("commit", "--quiet", "--message", "All pipelines");
-  const file = join(path, "pipelines/shop/refunds.yaml");
-  if ((await readFile(file, "utf8")).includes("metadata:")) await appendFile(file, "  alter_table: true\n");
-  return path;
+/** The repository of the examples, with another option of one pipeline. */
+async function changedExample(): Promise<GitRepository> {
+  const repository = await GitRepository.create();
+  await cp(example, repository.path, { recursive: true });
+  await repository.commit({});
+  await appendFile(join(repository.path, "pipelines/shop/refunds.yaml"), "  alter_table: true\n");
+  return repository;
 }
-
-const gitEnvironment = {
-  ...process.env,
-  GIT_CONFIG_GLOBAL: "/dev/null",
-  GIT_CONFIG_NOSYSTEM: "1",
-  GIT_AUTHOR_NAME: "Ada",
-  GIT_AUTHOR_EMAIL: "ada@example.test",
-  GIT_COMMITTER_NAME: "Ada",
-  GIT_COMMITTER_EMAIL: "ada@example.test",
-};
 
 /** Seconds from its start to its end. Throws where it ends with another code than it has to. */
 async function timed({ name, argv, cwd, env, code }: Command): Promise<number> {

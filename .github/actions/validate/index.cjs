@@ -12976,7 +12976,7 @@ var codes = {
   ALIAS_CONFLICT: error("Two spellings of one setting have different values."),
   STORAGE: error("Storage is set for a source without dedup; only dedup needs it."),
   NOT_READY: error(
-    "What a pipeline needs is not there, or not as it needs it: a secret, a login, a table that takes its rows, a topic. Only `sluice validate --resolve` says so."
+    "With `sluice validate --resolve`: a secret, a login, a table or a topic of a pipeline is not there, or not as it needs it."
   ),
   NOT_SUPPORTED: error("The format allows this, but Sluice refuses it; the message says why."),
   NOT_SUPPORTED_YET: error("The format allows this, but this version of Sluice does not support it yet."),
@@ -12986,7 +12986,7 @@ var codes = {
   SECRET_USED: warning(
     "A field refers to a secret of the machine where Sluice runs, which its settings must allow. Only `sluice validate` says so."
   ),
-  UNREACHABLE: warning("A server that a pipeline needs could not be asked. Only `sluice validate --resolve` says so."),
+  UNREACHABLE: warning("With `sluice validate --resolve`: a server of a pipeline did not answer."),
   REFERENCE: warning("A text holds `${NAME}`, which is no reference: variables begin with `var:`."),
   NO_PASSWORD: warning("The user of the sink has no password."),
   BROKER: warning("The address of a Kafka broker is not of the form host:port."),

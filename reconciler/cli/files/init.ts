@@ -1,7 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { schemaTexts } from "./schema.ts";
-import { CliError } from "../invocation/cli-error.ts";
+import { writeNewFiles } from "./new-files.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
 /** Hidden, so that they are not read as pipelines. */
@@ -66,6 +64,7 @@ Each file in \`pipelines/\` is a pipeline.
 
     sluice validate pipelines           check the files
     sluice test pipelines               run the tests beside them
+    sluice plan pipelines --base main   say what a change, once it is merged, does to what runs
     sluice --config sluice.yaml run     run them, and follow every change of the files
     sluice get                          list what runs
     sluice token rotate orders          make and print an access token, to send events with:
@@ -94,19 +93,7 @@ const files: Readonly<Record<string, string>> = {
 
 /** `sluice init [DIR]`: writes a repository of pipelines to start from. Never overwrites a file. */
 export async function init(invocation: Invocation, folder = "."): Promise<ExitCode> {
-  const written: string[] = [];
-  for (const [path, text] of Object.entries(files)) {
-    const file = join(folder, path);
-    try {
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, text, { flag: "wx" });
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code === "EEXIST") throw new CliError(`${file} exists already: name an empty folder`);
-      throw new CliError(`${file}: cannot be written: name another folder (${message})`, { cause: error });
-    }
-    written.push(file);
-  }
+  const written = await writeNewFiles(folder, new Map(Object.entries(files)));
   show(invocation, { written }, () => written.map((file) => `wrote ${file}`).join("\n"));
   invocation.terminal.err(`Go on with: cd ${folder} && sluice --config sluice.yaml run`);
   return 0;
