@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { load } from "js-yaml";
 import { Registry } from "prom-client";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { commands } from "../../../reconciler/cli/commands.ts";
 import { controlApi } from "../../../reconciler/cli/control/routes.ts";
 import { type ControlServer, listenControl } from "../../../reconciler/cli/control/server.ts";
@@ -54,13 +54,19 @@ const operator = {
   rollBack: async () => ({ revision: "r", commit: "c", head: "h", plan: "no changes", changes: [] }),
 };
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sluice-manners-"));
+/** Commands read it, and none writes to it. */
+beforeAll(async () => {
   repository = await GitRepository.create();
   await repository.commit({
     "pipelines/orders.yaml": pipelineText({ id: "orders" }),
     "pipelines/orders.test.yaml": "tests:\n  - { name: nothing comes, events: [] }\n",
   });
+});
+
+afterAll(() => repository.remove());
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-manners-"));
   await writeFile(join(folder, "v2.yaml"), v2Text("orders-eu"));
   await writeFile(join(folder, "plan.md"), "<!-- sluice-plan -->\n\nNothing changes.\n");
   await writeFile(join(folder, "event.json"), JSON.stringify({ pull_request: { number: 12 } }));
@@ -95,7 +101,6 @@ afterEach(async () => {
   await daemon.close();
   await host.stop();
   await rm(folder, { recursive: true, force: true });
-  await rm(repository.path, { recursive: true, force: true });
 });
 
 interface Printed {
