@@ -45,6 +45,7 @@ export { unobserved, type BeginRequest, type RequestProgress } from "./http/requ
 export { matches, problemOfTargets, type TargetRules } from "./peers/targets.ts";
 export { BoundedThread, type CallLimits } from "./system/bounded-thread.ts";
 export { entryPoint } from "./system/entry-point.ts";
+export { silent } from "./telemetry/log.ts";
 export { listenPrivately, shortSocketPath } from "./system/unix-socket.ts";
 /** Loads what runs pipelines on given events in this thread, which the threads of a daemon do without. */
 export const trialThreads = async () => new (await import("./trial/trial-threads.ts")).TrialThreads();

@@ -48,7 +48,8 @@ export function validate(
 }
 
 /**
- * As `validate`, and a warning for each secret that a valid pipeline refers to, so that a reviewer sees what it reads.
+ * The valid pipelines, and the problems as of `validate`, with a warning for each secret that one refers to, so that a
+ * reviewer sees what it reads.
  * `onFile` is called before each file is read.
  */
 export function review(
@@ -56,9 +57,9 @@ export function review(
   named: ReadonlySet<string>,
   variables: Variables,
   onFile: (index: number) => void,
-): Problem[] {
+): Pick<DesiredState, "pipelines" | "problems"> {
   const { pipelines, problems } = withoutForeign(load(files, variables, onFile), named);
-  return [...problems, ...pipelines.flatMap(secretsUsed)].toSorted(byPlace);
+  return { pipelines, problems: [...problems, ...pipelines.flatMap(secretsUsed)].toSorted(byPlace) };
 }
 
 function secretsUsed(pipeline: DesiredPipeline): Problem[] {

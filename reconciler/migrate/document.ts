@@ -19,6 +19,14 @@ export function isVersion2(document: Document): boolean {
   return View.of(document).get("version").text === "v2";
 }
 
+/** Errors of a converted document that do not make it useless: it waits for a review, or for a later version. */
+const waiting: readonly Problem["code"][] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET", "FILTERS_NOT_REVIEWED"];
+
+/** Whether a problem keeps a document from becoming a file. */
+export function isObstacle({ code, severity }: Problem): boolean {
+  return severity === "error" && !waiting.includes(code);
+}
+
 /** Converts a v2 document; returns the problems if it cannot be converted. */
 export function convertDocument(document: Document, options: MigrateOptions = {}): Converted | Problem[] {
   if (document.problems.length > 0) return document.problems;

@@ -1,5 +1,7 @@
 import { compileFilter, ExpressionError } from "../../engine/language.ts";
 import { isObject, type SchemaField } from "../../schemas/index.ts";
+import type { Document } from "../language/document.ts";
+import { View } from "../language/view.ts";
 
 /** What becomes of an event. `fails`: the expression cannot be evaluated on it, so it is a dead letter. */
 export type Fate = "kept" | "dropped" | "fails";
@@ -19,17 +21,19 @@ export interface FilterReview {
  * JSON objects are left out.
  */
 export function filterReview(
-  original: unknown,
-  converted: unknown,
+  original: Document,
+  converted: Document,
   samples: readonly string[],
   clock: number,
 ): FilterReview | undefined {
-  const before = textAt(original, "filter", "expression");
-  const filter = listAt(converted, "transforms").find((one) => one["type"] === "filter");
-  const after = textAt(filter, "config", "expression");
+  const [filter] = View.of(converted).transforms("filter");
+  const before = View.of(original).get("filter", "expression").text;
+  const after = filter?.get("config", "expression").text;
   if (before === undefined || after === undefined) return undefined;
-  const source = listAt(converted, "sources").find(({ source_id }) => source_id === filter?.["source_id"]);
-  const fields = listAt(source, "schema_fields") as unknown as SchemaField[];
+  const source = View.of(converted)
+    .sources()
+    .find((one) => one.get("source_id").text === filter?.get("source_id").text);
+  const fields = (source?.get("schema_fields").items() ?? []).map(({ value }) => value as SchemaField);
   const [drops, keeps] = [matching(before, fields, clock), matching(after, fields, clock)];
   const rows = samples.flatMap((event) => {
     const record = recordOf(event);
@@ -70,14 +74,4 @@ function recordOf(event: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-function textAt(value: unknown, ...[key, ...rest]: string[]): string | undefined {
-  if (key === undefined) return typeof value === "string" ? value : undefined;
-  return isObject(value) ? textAt(value[key], ...rest) : undefined;
-}
-
-function listAt(value: unknown, key: string): Record<string, unknown>[] {
-  const found = isObject(value) ? value[key] : undefined;
-  return Array.isArray(found) ? found.filter(isObject) : [];
 }

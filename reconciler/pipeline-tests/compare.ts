@@ -1,4 +1,5 @@
-import { assign, isMapping, matches } from "./match.ts";
+import { isObject } from "../../schemas/index.ts";
+import { assign, matches } from "./match.ts";
 import type { Found, Letter } from "./outcome.ts";
 import type { NamedTest } from "./read-tests.ts";
 
@@ -58,7 +59,7 @@ function withMessage(letter: Letter): object {
 function parsed(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return isMapping(value) ? value : text;
+    return isObject(value) ? value : text;
   } catch {
     return text;
   }
@@ -92,12 +93,12 @@ function nearestOf(expected: unknown, entries: readonly [number, unknown][]): nu
 }
 
 function alikeIn(expected: unknown, found: unknown): number {
-  if (!isMapping(expected) || !isMapping(found)) return 0;
+  if (!isObject(expected) || !isObject(found)) return 0;
   return Object.keys(expected).filter((key) => Object.hasOwn(found, key) && matches(expected[key], found[key])).length;
 }
 
 /** The part of a found entry that an expected one names; the whole of it where it is no mapping. */
 export function named(expected: unknown, found: unknown): unknown {
-  if (!isMapping(expected) || !isMapping(found)) return found;
+  if (!isObject(expected) || !isObject(found)) return found;
   return Object.fromEntries(Object.keys(expected).map((key) => [key, Object.hasOwn(found, key) ? found[key] : null]));
 }

@@ -1,4 +1,5 @@
 import { RE2JS } from "re2js";
+import { isObject } from "../../schemas/index.ts";
 
 /** The key of a pattern in place of a text: `{ $matches: "^ord-" }`. */
 const pattern = "$matches";
@@ -8,9 +9,9 @@ const pattern = "$matches";
  * whole. A text may be given for a whole number beyond the safe range.
  */
 export function matches(expected: unknown, found: unknown): boolean {
-  if (isMapping(expected)) {
+  if (isObject(expected)) {
     if (Object.hasOwn(expected, pattern)) return matchesPattern(expected[pattern], found);
-    if (!isMapping(found)) return false;
+    if (!isObject(found)) return false;
     return Object.keys(expected).every((key) => matches(expected[key], Object.hasOwn(found, key) ? found[key] : null));
   }
   if (Array.isArray(expected)) {
@@ -23,16 +24,12 @@ export function matches(expected: unknown, found: unknown): boolean {
 }
 
 function matchesPattern(expected: unknown, found: unknown): boolean {
-  if (typeof expected !== "string" || isMapping(found) || Array.isArray(found)) return false;
+  if (typeof expected !== "string" || isObject(found) || Array.isArray(found)) return false;
   return RE2JS.compile(expected).matcher(String(found)).find();
 }
 
 function isNumber(value: unknown): value is number | bigint {
   return typeof value === "number" || typeof value === "bigint";
-}
-
-export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Which found value each expected one is, by index; `undefined` where there is none left for it. */

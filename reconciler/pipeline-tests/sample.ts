@@ -1,7 +1,6 @@
 import type { DeadLetter } from "../../engine/index.ts";
 import { parseExactly, writeExactly } from "../../engine/language.ts";
-import type { GivenEvent, SourceConfig } from "../../schemas/index.ts";
-import { isMapping } from "./match.ts";
+import { type GivenEvent, isObject, type SourceConfig } from "../../schemas/index.ts";
 
 /** Events for a test, and how many letters have none. */
 export interface Sample {
@@ -33,13 +32,13 @@ function givenEvent(text: string, hidden: readonly string[]): GivenEvent | undef
   const spelled = writeExactly(shown);
   // A file of tests holds every number that JSON.parse keeps; others are kept by their digits.
   const plain: unknown = JSON.parse(spelled);
-  return isMapping(plain) && writeExactly(plain) === spelled ? { event: plain } : { text: spelled };
+  return isObject(plain) && writeExactly(plain) === spelled ? { event: plain } : { text: spelled };
 }
 
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value = parseExactly(text);
-    return isMapping(value) ? value : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
@@ -52,7 +51,7 @@ function withoutField(event: Readonly<Record<string, unknown>>, field: string): 
   return dots.reduce((of, dot) => {
     const [key, rest] = [field.slice(0, dot), field.slice(dot + 1)];
     const held = Object.hasOwn(of, key) ? of[key] : undefined;
-    return isMapping(held) ? { ...of, [key]: withoutField(held, rest) } : of;
+    return isObject(held) ? { ...of, [key]: withoutField(held, rest) } : of;
   }, whole);
 }
 
@@ -62,7 +61,7 @@ function inPlaceOf(value: unknown): unknown {
   if (typeof value === "number" || typeof value === "bigint") return 0;
   if (typeof value === "boolean") return false;
   if (Array.isArray(value)) return [];
-  return isMapping(value) ? {} : null;
+  return isObject(value) ? {} : null;
 }
 
 /** The id of the source that a letter came from. */

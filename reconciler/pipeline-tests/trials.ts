@@ -2,18 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Registry } from "prom-client";
-import { Engine, type Log, trialThreads } from "../../engine/index.ts";
+import { Engine, silent, trialThreads } from "../../engine/index.ts";
 import { PrivateListener } from "./listeners.ts";
 import type { Found } from "./outcome.ts";
 import type { NamedTest } from "./read-tests.ts";
 import { type Push, type TestedPipeline, type Threads, Trial } from "./trial.ts";
-
-const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /**
  * Runs pipelines on given events: on the real engine and the embedded ClickHouse, each with a database, a clock and a

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { diffLines } from "diff";
 import { type Document, isCollection, isMap, isSeq, parseDocument } from "yaml";
+import { isObject } from "../../schemas/index.ts";
 import { countIn, foundIn, type Mismatch, type Section, sections } from "./compare.ts";
-import { isMapping } from "./match.ts";
 import type { Found } from "./outcome.ts";
 import type { NamedTest } from "./read-tests.ts";
 
@@ -94,10 +94,10 @@ function updateEntry(
   path: readonly (string | number)[],
   { expected, found }: Extract<Mismatch, { kind: "different" }>,
 ): void {
-  if (!isMapping(expected) || !isMapping(found)) return document.setIn(path, document.createNode(found));
+  if (!isObject(expected) || !isObject(found)) return document.setIn(path, document.createNode(found));
   for (const key of Object.keys(expected)) {
     const value = found[key] ?? null;
-    if (isMapping(expected[key]) && isMapping(value) && isMap(document.getIn([...path, key], true)))
+    if (isObject(expected[key]) && isObject(value) && isMap(document.getIn([...path, key], true)))
       updateEntry(document, [...path, key], {
         section: "rows",
         kind: "different",
@@ -129,7 +129,7 @@ function append(document: Document, path: readonly (string | number)[], entry: u
 
 /** A new entry: of a row what the mapping writes, of a dead letter what does not differ between versions. */
 function entryOf(section: Section, found: unknown, columns: readonly string[]): unknown {
-  if (!isMapping(found)) return found;
+  if (!isObject(found)) return found;
   const kept =
     section === "rows" ? columns : section === "dead_letters" ? ["component", "reason", "original_message"] : undefined;
   return kept === undefined

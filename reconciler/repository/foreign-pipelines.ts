@@ -3,7 +3,7 @@ import type { Document } from "../language/document.ts";
 import { parse } from "../language/parse.ts";
 import { problem, type Problem } from "../language/problem.ts";
 import type { SourceFile } from "../language/source-text.ts";
-import { convertDocument, isVersion2 } from "../migrate/document.ts";
+import { convertDocument, isObstacle, isVersion2 } from "../migrate/document.ts";
 import type { MigrateOptions } from "../migrate/convert.ts";
 import { valueOf } from "../migrate/part.ts";
 import { check } from "../validate/check.ts";
@@ -14,9 +14,6 @@ export interface ForeignPipelines {
   /** Errors of what cannot be read, or cannot run yet, and what a person has to look at in files from v2. */
   problems: Problem[];
 }
-
-/** Errors of a pipeline that becomes a file all the same: it waits there for a review, or for a later version. */
-const later: readonly Problem["code"][] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET", "FILTERS_NOT_REVIEWED"];
 
 /** The pipelines of a file, or of an answer, of version v2 or v3: one, several documents, or a list of them. */
 export function foreignPipelines(file: SourceFile, options: MigrateOptions = {}): ForeignPipelines {
@@ -47,8 +44,7 @@ function convertedPipeline(document: Document, options: MigrateOptions): Foreign
 
 function pipelineOf(document: Document, value: unknown, remarks: readonly Problem[]): ForeignPipelines {
   const errors = check(document).filter(({ severity }) => severity === "error");
-  const isUsable = errors.every(({ code }) => later.includes(code));
-  return { pipelines: isUsable ? [value as PipelineV3] : [], problems: [...remarks, ...errors] };
+  return { pipelines: errors.some(isObstacle) ? [] : [value as PipelineV3], problems: [...remarks, ...errors] };
 }
 
 function joined(all: readonly ForeignPipelines[]): ForeignPipelines {

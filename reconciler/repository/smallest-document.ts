@@ -11,20 +11,17 @@ import {
 
 type Value = Readonly<Record<string, unknown>>;
 
-/** The keys of a pipeline file, in the order in which a person writes them. */
-const order = ["version", "pipeline_id", "name", "sources", "transforms", "join", "sink", "metadata", "resources"];
-
 /**
  * The document with the fewest fields that means the same as `document`, which is valid by the schema: without what is a
  * default. Keys that only a reconciler reads stay as they are.
  */
 export function smallestDocument(document: PipelineV3): PipelineV3 {
   const meant = meaningOf(document);
-  const whole: Value = { ...documentOf(meant.config, document["x-sluice"]) };
+  const { "x-sluice": directives = {} } = document;
+  const whole: Value = { ...documentOf(meant.config, Object.keys(directives).length > 0 ? directives : undefined) };
   const isEnough = (candidate: Value): boolean =>
     schemaErrors(candidate).length === 0 && isDeepStrictEqual(meaningOf(candidate as unknown as PipelineV3), meant);
-  const small = removable(whole, []).reduce((kept, path) => smaller(kept, path, isEnough), whole);
-  return ordered(withoutDefaults(small)) as unknown as PipelineV3;
+  return removable(whole, []).reduce((kept, path) => smaller(kept, path, isEnough), whole) as unknown as PipelineV3;
 }
 
 function meaningOf(document: PipelineV3): {
@@ -77,17 +74,4 @@ function without(value: unknown, [key, ...rest]: Path): unknown {
     return rest.length === 0 ? [] : [[name, without(entry, rest)]];
   });
   return Object.fromEntries(entries);
-}
-
-/** Without directives that are empty. */
-function withoutDefaults({ "x-sluice": directives, ...rest }: Value): Value {
-  return isObject(directives) && Object.keys(directives).length > 0 ? { ...rest, "x-sluice": directives } : rest;
-}
-
-function rank(key: string): number {
-  return order.includes(key) ? order.indexOf(key) : order.length;
-}
-
-function ordered(value: Value): Value {
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => rank(a) - rank(b)));
 }

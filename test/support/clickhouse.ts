@@ -3,14 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { EmbeddedClickHouse, type EmbeddedOptions } from "../../engine/embedded-clickhouse/embedded-clickhouse.ts";
-import type { Log } from "../../engine/telemetry/log.ts";
+import { silent } from "../../engine/telemetry/log.ts";
 
-export const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+export { silent };
 
 /** A ClickHouse, and how to ask it. */
 export interface ReachableClickHouse {

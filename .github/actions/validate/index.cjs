@@ -31029,7 +31029,7 @@ function load(files, variables = noVariables, onFile) {
 }
 function review(files, named6, variables, onFile) {
   const { pipelines, problems } = withoutForeign(load(files, variables, onFile), named6);
-  return [...problems, ...pipelines.flatMap(secretsUsed)].toSorted(byPlace);
+  return { pipelines, problems: [...problems, ...pipelines.flatMap(secretsUsed)].toSorted(byPlace) };
 }
 function secretsUsed(pipeline) {
   const { config, options } = pipeline;
@@ -32619,12 +32619,13 @@ async function singleFile(path2, target = path2) {
 }
 async function testsAlone(tests) {
   const alone = await Promise.all(
-    tests.map(async (path2) => {
-      const beside = await Promise.all(pipelinesOfTest(path2).map((one2) => (0, import_promises7.lstat)(one2).then(isFile, () => false)));
-      return beside.includes(true) ? [] : [path2];
-    })
+    tests.map(async (path2) => (await existingFiles(pipelinesOfTest(path2))).length > 0 ? [] : [path2])
   );
   return alone.flat();
+}
+async function existingFiles(paths) {
+  const found2 = await Promise.all(paths.map((path2) => (0, import_promises7.lstat)(path2).then(isFile, () => false)));
+  return paths.filter((_3, index) => found2[index]);
 }
 function isFile(entry3) {
   return entry3.isFile();
@@ -32645,8 +32646,8 @@ async function validationOf({ settings: settings2, progress: progress2 }, paths,
   const variables = await variableReader(settings2)();
   const orphaned = (await testsAlone(tests)).map(orphanedTest);
   const onFile = (index) => progress2.step(`${index} of ${files.length} files`);
-  const found2 = [...review(files, named6, variables, onFile), ...orphaned, ...await ask(files, variables)];
-  const problems = found2.toSorted(byPlace);
+  const found2 = review(files, named6, variables, onFile);
+  const problems = [...found2.problems, ...orphaned, ...await ask(found2.pipelines)].toSorted(byPlace);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread };
 }

@@ -1,9 +1,9 @@
 import type { Document } from "../../language/document.ts";
 import { parse } from "../../language/parse.ts";
-import { convertDocument, isVersion2 } from "../../migrate/document.ts";
+import { type Converted, convertDocument, isObstacle, isVersion2 } from "../../migrate/document.ts";
 import type { MigrateOptions } from "../../migrate/convert.ts";
 import { filterReview } from "../../migrate/filter-review.ts";
-import { valueOf, type MapPart } from "../../migrate/part.ts";
+import { valueOf } from "../../migrate/part.ts";
 import { yamlText } from "../../migrate/yaml-text.ts";
 import { byPlace, check } from "../../validate/check.ts";
 import { textLine } from "../../validate/formats/text.ts";
@@ -12,22 +12,16 @@ import { View } from "../../language/view.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { pipelineFile } from "./pipeline-files.ts";
 import { printableLines } from "../invocation/terminal.ts";
-import { type DocumentReview, type ReviewedFile, samplesFor, writeReview } from "./migration-review.ts";
+import { type DocumentReview, type ReviewedFile, eventsBeside, eventsIn, writeReview } from "./migration-review.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /** The conversion of a document. */
 interface Result {
   document: Document;
   /** Its v3 form; undefined for one that is v3 already. */
-  root?: MapPart;
+  converted?: Converted;
   problems: Problem[];
 }
-
-/**
- * Errors of a converted document that do not fail the command: the mark for review, and features that are not supported
- * yet.
- */
-const later: readonly Problem["code"][] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET", "FILTERS_NOT_REVIEWED"];
 
 /**
  * `sluice migrate FILE...`: prints the files in v3, or writes each in its place. A file with a document that cannot be
@@ -37,13 +31,15 @@ export async function migrate(invocation: Invocation, paths: string[]): Promise<
   const { settings, terminal, progress } = invocation;
   const options = { keepBehaviour: settings.isOn("keep_behaviour") };
   const write = settings.isOn("migrate_write");
+  const list = settings.optional("migrate_review");
+  const given = await eventsIn(settings.optional("migrate_samples"));
   const printed: string[] = [];
   const files: (MigratedFile & { file: string })[] = [];
   const reviewed: ReviewedFile[] = [];
   let code: ExitCode = 0;
   for (const [index, path] of paths.entries()) {
     progress.step(`${index} of ${paths.length} files`);
-    const samples = await samplesFor(path, settings.optional("migrate_samples"));
+    const samples = list === undefined ? [] : [...(await eventsBeside(path)), ...given];
     const { review, ...migrated } = await migrateFile(path, write, options, samples);
     const { text, problems, notes } = migrated;
     files.push({ file: path, ...migrated });
@@ -55,7 +51,6 @@ export async function migrate(invocation: Invocation, paths: string[]): Promise<
   }
   if (printed.length > 0 || settings.text("output") !== "text")
     show(invocation, { files }, () => printed.join("---\n").replace(/\n$/, ""));
-  const list = settings.optional("migrate_review");
   if (list !== undefined) await writeReview(list, reviewed);
   return code;
 }
@@ -80,10 +75,13 @@ async function migrateFile(
   if (unread !== undefined) return { problems: [unread], notes: [] };
   const results = documents.map((document) => resultOf(document, options));
   const problems = results.flatMap((result) => result?.problems ?? []);
-  if (results.some(({ document, root }) => root === undefined && !isVersion3(document))) return { problems, notes: [] };
+  if (results.some(({ document, converted }) => converted === undefined && !isVersion3(document)))
+    return { problems, notes: [] };
   const isJson = /\.json$/i.test(path);
-  const roots = results.map(({ root }) => root);
-  const notes = results.filter(({ root }) => root === undefined).map(({ document }) => alreadyVersion3(document));
+  const roots = results.map(({ converted }) => converted?.marked);
+  const notes = results
+    .filter(({ converted }) => converted === undefined)
+    .map(({ document }) => alreadyVersion3(document));
   if (roots.every((root) => root === undefined)) return { text: original, problems, notes };
   const { text, lost } = yamlText(isJson ? "" : original, roots);
   problems.push(
@@ -96,9 +94,9 @@ async function migrateFile(
   return { text, problems, notes: [...notes, `${path}: written in v3`], review };
 }
 
-function reviewOf({ document, root }: Result, samples: readonly string[]): DocumentReview[] {
-  if (root === undefined) return [];
-  const filter = filterReview(document.value, valueOf(root), samples, Date.now());
+function reviewOf({ document, converted }: Result, samples: readonly string[]): DocumentReview[] {
+  if (converted === undefined) return [];
+  const filter = filterReview(document, converted.document, samples, Date.now());
   const pipeline_id = View.of(document).get("pipeline_id").text ?? "";
   return [{ pipeline_id, ...(filter !== undefined && { filter }) }];
 }
@@ -108,10 +106,8 @@ function resultOf(document: Document, options: MigrateOptions): Result {
   if (!isVersion2(document)) return { document, problems: [otherVersion(document)] };
   const converted = convertDocument(document, options);
   if (Array.isArray(converted)) return { document, problems: converted };
-  const invalid = check(converted.document).filter(
-    ({ code, severity }) => severity === "error" && !later.includes(code),
-  );
-  return { document, root: converted.marked, problems: [...converted.problems, ...invalid] };
+  const invalid = check(converted.document).filter(isObstacle);
+  return { document, converted, problems: [...converted.problems, ...invalid] };
 }
 
 function isVersion3(document: Document): boolean {

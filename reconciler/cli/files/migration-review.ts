@@ -6,8 +6,8 @@ import { readTests } from "../../pipeline-tests/read-tests.ts";
 import { code, inline } from "../../preview/escape.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { readText } from "../invocation/settings-file.ts";
-import { isThere } from "./new-files.ts";
-import { fileAt } from "./pipeline-files.ts";
+import { testsOfPipeline } from "../../validate/orphaned-tests.ts";
+import { existingFiles, fileAt } from "./pipeline-files.ts";
 
 /** What a person has to look at in a converted document. */
 export interface DocumentReview {
@@ -26,13 +26,15 @@ const mostRows = 50;
 /** Characters of an event that are shown. */
 const longestEvent = 200;
 
-/** Sample events of a file, each as JSON: those of the tests beside it, and the lines of `given`. */
-export async function samplesFor(path: string, given: string | undefined): Promise<string[]> {
-  const stem = path.replace(/\.(?:ya?ml|json)$/i, "");
-  const names = ["yaml", "yml", "json"].map((kind) => `${stem}.test.${kind}`);
-  const beside = await Promise.all(names.map(async (name) => ((await isThere(name)) ? fileAt(name) : undefined)));
-  const lines = given === undefined ? [] : (await readText(given)).split("\n").filter((line) => line.trim() !== "");
-  return [...beside.flatMap((file) => (file === undefined ? [] : eventsOf(file))), ...lines];
+/** The events of the tests beside a file, each as JSON. */
+export async function eventsBeside(path: string): Promise<string[]> {
+  const tests = await Promise.all((await existingFiles(testsOfPipeline(path))).map(fileAt));
+  return tests.flatMap(eventsOf);
+}
+
+/** The lines of a file with an event in each; none without a file. */
+export async function eventsIn(path: string | undefined): Promise<string[]> {
+  return path === undefined ? [] : (await readText(path)).split("\n").filter((line) => line.trim() !== "");
 }
 
 function eventsOf(file: SourceFile): string[] {

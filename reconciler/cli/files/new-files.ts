@@ -27,7 +27,7 @@ export async function writeNewFiles(folder: string, files: ReadonlyMap<string, s
   return paths;
 }
 
-export function isThere(path: string): Promise<boolean> {
+function isThere(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

@@ -123,12 +123,15 @@ async function singleFile(path: string, target = path): Promise<Found> {
 /** The tests that have no pipeline file beside them on this machine. */
 export async function testsAlone(tests: readonly string[]): Promise<string[]> {
   const alone = await Promise.all(
-    tests.map(async (path) => {
-      const beside = await Promise.all(pipelinesOfTest(path).map((one) => lstat(one).then(isFile, () => false)));
-      return beside.includes(true) ? [] : [path];
-    }),
+    tests.map(async (path) => ((await existingFiles(pipelinesOfTest(path))).length > 0 ? [] : [path])),
   );
   return alone.flat();
+}
+
+/** Those of these paths that are files; a link is none. */
+export async function existingFiles(paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(paths.map((path) => lstat(path).then(isFile, () => false)));
+  return paths.filter((_, index) => found[index]);
 }
 
 function isFile(entry: Stats): boolean {

@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { styleText } from "node:util";
 import { Loader } from "../../desired/load.ts";
 import type { Variables } from "../../language/variables.ts";
 import { parseDeletionLimit } from "../../plan/budget.ts";
@@ -10,13 +9,13 @@ import { markdownOf } from "../../preview/markdown.ts";
 import { type Preview, previewOf, previewOfLive, type Side } from "../../preview/preview.ts";
 import { type ComparedSide, exitCodeOf, type PlanReport, reportOf } from "../../preview/report.ts";
 import { savedPlan, type SavedPlan } from "../../preview/saved-plan.ts";
-import { type Line, linesOf, type Tone } from "../../preview/text.ts";
+import { linesOf } from "../../preview/text.ts";
 import { WorkTree } from "../../work-tree/work-tree.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { documentOf, type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
 import type { Settings } from "../invocation/settings.ts";
 import { readText } from "../invocation/settings-file.ts";
-import { hasColours, printable, printableLines } from "../invocation/terminal.ts";
+import { paintedLines, printable, printableLines } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
 import { type ComparedFiles, comparedFiles } from "./compared-files.ts";
 import { headFor, liveStateAt } from "./live-server.ts";
@@ -124,25 +123,13 @@ function print({ settings, terminal, env }: Invocation, report: PlanReport): voi
   const format = formatOf(settings, "plan_format");
   if (format === "json" || format === "yaml") terminal.out(printableLines(documentOf(report, format)));
   else if (format === "markdown") terminal.out(printableLines(markdownOf(report).trimEnd()));
-  else {
-    const isColoured = hasColours(terminal.isInteractive, env);
-    terminal.out(
-      linesOf(report)
-        .map((line) => painted(line, isColoured))
-        .join("\n"),
-    );
-  }
+  else terminal.out(paintedLines(linesOf(report), colours, { terminal, env }));
 }
 
-const colours: Readonly<Record<Tone, "bold" | "green" | "red" | "yellow">> = {
+const colours = {
   heading: "bold",
   added: "green",
   removed: "red",
   warning: "yellow",
   error: "red",
-};
-
-function painted({ text, tone }: Line, isColoured: boolean): string {
-  const shown = printable(text);
-  return isColoured && tone !== undefined ? styleText(colours[tone], shown, { validateStream: false }) : shown;
-}
+} as const;

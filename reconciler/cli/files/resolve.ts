@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { Engine, type Log, type Readiness } from "../../../engine/index.ts";
+import { Engine, type Readiness, silent } from "../../../engine/index.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { printable, problem, type Problem } from "../../language/problem.ts";
 import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
@@ -15,13 +15,6 @@ const atOnce = 8;
 
 /** Characters of an answer. */
 const longest = 1_000;
-
-const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
 
 /**
  * Whether valid pipelines could run from here: their secrets are set and allowed, their tables take their rows, their

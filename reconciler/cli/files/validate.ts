@@ -1,4 +1,3 @@
-import { load } from "../../desired/load.ts";
 import { format, type Format } from "../../validate/formats/format.ts";
 import { type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
 import { printable, printableLines } from "../invocation/terminal.ts";
@@ -22,8 +21,8 @@ export async function validate(invocation: Invocation, paths: string[] = []): Pr
 
 /** Asks the servers of the pipelines; loads the engine. */
 function asking(invocation: Invocation): Ask {
-  return async (files, variables) => {
+  return async (pipelines) => {
     const { resolveProblems } = await import("./resolve.ts");
-    return resolveProblems(load(files, variables).pipelines, invocation);
+    return resolveProblems(pipelines, invocation);
   };
 }

@@ -1,9 +1,8 @@
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { review } from "../../desired/load.ts";
 import type { SkippedFile } from "../../git/revision.ts";
 import { excerptsOf } from "../../language/excerpt.ts";
 import { problem, type Problem } from "../../language/problem.ts";
-import type { SourceFile } from "../../language/source-text.ts";
-import type { Variables } from "../../language/variables.ts";
 import { byPlace } from "../../validate/check.ts";
 import type { Report } from "../../validate/formats/report.ts";
 import { orphanedTest } from "../../validate/orphaned-tests.ts";
@@ -16,8 +15,8 @@ export interface Validation extends Report {
   unread: SkippedFile[];
 }
 
-/** What servers say of valid files. */
-export type Ask = (files: readonly SourceFile[], variables: Variables) => Promise<Problem[]>;
+/** What servers say of valid pipelines. */
+export type Ask = (pipelines: readonly DesiredPipeline[]) => Promise<Problem[]>;
 
 /** Reads and checks files, and asks `ask` about them. Throws CliError where a path, or a variable that `settings` name, cannot be read. */
 export async function validationOf(
@@ -29,8 +28,8 @@ export async function validationOf(
   const variables = await variableReader(settings)();
   const orphaned = (await testsAlone(tests)).map(orphanedTest);
   const onFile = (index: number): void => progress.step(`${index} of ${files.length} files`);
-  const found = [...review(files, named, variables, onFile), ...orphaned, ...(await ask(files, variables))];
-  const problems = found.toSorted(byPlace);
+  const found = review(files, named, variables, onFile);
+  const problems = [...found.problems, ...orphaned, ...(await ask(found.pipelines))].toSorted(byPlace);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
 }

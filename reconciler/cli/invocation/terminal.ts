@@ -1,4 +1,5 @@
 import type { Writable } from "node:stream";
+import { styleText } from "node:util";
 
 /** Where commands print. Results go to `out`, everything about the command itself to `err`. */
 export interface Terminal {
@@ -55,6 +56,22 @@ export function hasColours(
   if (env["FORCE_COLOR"]) return !/^(?:0|false)$/.test(env["FORCE_COLOR"]);
   if (env["CLICOLOR_FORCE"] && env["CLICOLOR_FORCE"] !== "0") return true;
   return isTerminal === true && env["CLICOLOR"] !== "0" && env["TERM"] !== "dumb";
+}
+
+type Colour = "bold" | "green" | "red" | "yellow";
+
+/** Lines of a report, printable, each in the colour of its tone where a person sees colours. */
+export function paintedLines<Tone extends string>(
+  lines: readonly { text: string; tone?: Tone }[],
+  colours: Readonly<Record<Tone, Colour>>,
+  { terminal, env }: { terminal: Terminal; env: Readonly<Record<string, string | undefined>> },
+): string {
+  const isColoured = hasColours(terminal.isInteractive, env);
+  const painted = lines.map(({ text, tone }) => {
+    const shown = printable(text);
+    return isColoured && tone !== undefined ? styleText(colours[tone], shown, { validateStream: false }) : shown;
+  });
+  return painted.join("\n");
 }
 
 /**

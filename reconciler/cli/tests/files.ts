@@ -6,7 +6,7 @@ import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { printable } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
-import { fileAt, pipelineFile, pipelineFiles } from "../files/pipeline-files.ts";
+import { existingFiles, fileAt, pipelineFile, pipelineFiles } from "../files/pipeline-files.ts";
 
 /**
  * The files of tests that `paths` name, and those beside pipeline files that they name, each with the file of its
@@ -14,7 +14,7 @@ import { fileAt, pipelineFile, pipelineFiles } from "../files/pipeline-files.ts"
  */
 export async function testedFiles(paths: readonly string[]): Promise<TestedFiles[]> {
   const { tests, named } = await pipelineFiles([...paths]);
-  const beside = await Promise.all([...named].map((path) => existing(testsOfPipeline(path))));
+  const beside = await Promise.all([...named].map((path) => existingFiles(testsOfPipeline(path))));
   const found = [...new Map([...tests, ...beside.flat()].map((path) => [resolve(path), path])).values()];
   if (found.length === 0) {
     const where = paths.map((path) => (path === "." ? "this folder" : path)).join(", ");
@@ -24,24 +24,12 @@ export async function testedFiles(paths: readonly string[]): Promise<TestedFiles
 }
 
 async function pairOf(path: string): Promise<TestedFiles> {
-  const [pipelines] = await existing(pipelinesOfTest(path));
+  const [pipelines] = await existingFiles(pipelinesOfTest(path));
   if (pipelines === undefined)
     throw new CliError(
       `${path}: expected the pipeline that it tests beside it, in ${pipelinesOfTest(path)[0]}, found none`,
     );
   return { tests: await fileAt(path), pipelines: await pipelineFile(pipelines) };
-}
-
-async function existing(paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    paths.map((path) =>
-      lstat(path).then(
-        (entry) => (entry.isFile() ? [path] : []),
-        () => [],
-      ),
-    ),
-  );
-  return found.flat();
 }
 
 /** The folders that hold what `paths` name. */

@@ -1,8 +1,7 @@
-import { styleText } from "node:util";
 import { runAll } from "../../pipeline-tests/run-tests.ts";
 import type { Line } from "../../pipeline-tests/text.ts";
 import type { Invocation } from "../invocation/invocation.ts";
-import { hasColours, printable } from "../invocation/terminal.ts";
+import { paintedLines } from "../invocation/terminal.ts";
 
 /** Runs tests, several at once, and shows how far that is. */
 export async function runShown<Case, Result>(
@@ -18,19 +17,14 @@ export async function runShown<Case, Result>(
   return results;
 }
 
-const colours: Readonly<Record<NonNullable<Line["tone"]>, "green" | "red">> = {
+const colours = {
   passed: "green",
   failed: "red",
   expected: "red",
   found: "green",
-};
+} as const;
 
 /** Prints lines, in colours where a person sees them. */
 export function printLines(lines: readonly Line[], { terminal, env }: Pick<Invocation, "terminal" | "env">): void {
-  const isColoured = hasColours(terminal.isInteractive, env);
-  for (const { text, tone } of lines) {
-    const shown = printable(text);
-    const isPlain = !isColoured || tone === undefined;
-    terminal.out(isPlain ? shown : styleText(colours[tone], shown, { validateStream: false }));
-  }
+  terminal.out(paintedLines(lines, colours, { terminal, env }));
 }
