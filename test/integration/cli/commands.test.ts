@@ -9,10 +9,10 @@ import { controlApi } from "../../../reconciler/cli/control/routes.ts";
 import type { ControlSources } from "../../../reconciler/cli/control/routes.ts";
 import { listenControl } from "../../../reconciler/cli/control/server.ts";
 import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
-import { main } from "../../../reconciler/cli/main.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import type { PipelineStatus } from "../../../reconciler/status/status.ts";
 import { actual, config, history, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
+import { type Printed, runCommand } from "../../support/command.ts";
 
 let dataDir: string;
 let daemon: ControlServer;
@@ -93,14 +93,8 @@ afterEach(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-async function sluice(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  const printed = { out: [] as string[], err: [] as string[] };
-  const code = await main(argv, {
-    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
-    env: { SLUICE_DATA_DIR: dataDir },
-    untilStopped: () => AbortSignal.abort(),
-  });
-  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+function sluice(...argv: string[]): Promise<Printed> {
+  return runCommand(argv, { env: { SLUICE_DATA_DIR: dataDir } });
 }
 
 describe("the history", () => {

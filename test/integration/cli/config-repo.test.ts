@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { load } from "js-yaml";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sourceKinds } from "../../../engine/language.ts";
-import { main } from "../../../reconciler/cli/main.ts";
 import type { PlanReport } from "../../../reconciler/preview/report.ts";
 import type { Problem } from "../../../reconciler/language/problem.ts";
 import { sluice as built } from "../../support/daemon.ts";
+import { type Printed, runCommand } from "../../support/command.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 
 const environments = ["staging", "production"];
@@ -23,14 +23,8 @@ beforeAll(async () => {
 
 afterAll(() => repository.remove());
 
-async function sluice(environment: string, ...argv: string[]): Promise<{ code: number; out: string }> {
-  const out: string[] = [];
-  const code = await main([...argv, "--vars", join(repository.path, "environments", `${environment}.yaml`)], {
-    terminal: { out: (text) => void out.push(text), err: () => undefined },
-    env: { PATH: process.env["PATH"] },
-    untilStopped: () => AbortSignal.abort(),
-  });
-  return { code, out: out.join("\n") };
+function sluice(environment: string, ...argv: string[]): Promise<Printed> {
+  return runCommand([...argv, "--vars", join(repository.path, "environments", `${environment}.yaml`)]);
 }
 
 /** As the workflow plans. */

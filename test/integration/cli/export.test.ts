@@ -2,9 +2,9 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Daemon } from "../../../examples/quickstart/daemon.ts";
-import { main } from "../../../reconciler/cli/main.ts";
 import type { LiveState } from "../../../reconciler/preview/live-state.ts";
 import type { PlanReport } from "../../../reconciler/preview/report.ts";
+import { type Printed, runCommand } from "../../support/command.ts";
 import { tokenEnv, Workplace } from "../../support/daemon.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 
@@ -46,14 +46,8 @@ async function statuses(): Promise<string[]> {
   return live.pipelines.map(({ status }) => status).toSorted();
 }
 
-async function sluice(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  const printed = { out: [] as string[], err: [] as string[] };
-  const code = await main([...argv], {
-    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
-    env: { PATH: process.env["PATH"], SLUICE_DATA_DIR: place.dataDir },
-    untilStopped: () => AbortSignal.abort(),
-  });
-  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+function sluice(...argv: string[]): Promise<Printed> {
+  return runCommand(argv, { env: { SLUICE_DATA_DIR: place.dataDir } });
 }
 
 async function changes(folder: string): Promise<PlanReport["changes"]> {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { load } from "js-yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { main } from "../../../reconciler/cli/main.ts";
+import { type Printed, runCommand } from "../../support/command.ts";
 
 const kafka = {
   brokers: ["kafka:9092"],
@@ -78,20 +78,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-interface Printed {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function sluice(...argv: string[]): Promise<Printed> {
-  const printed = { out: [] as string[], err: [] as string[] };
-  const code = await main([...argv, "--into", into], {
-    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
-    env: { PATH: process.env["PATH"], ENGINE_TOKEN: "the-token-of-the-engine" },
-    untilStopped: () => AbortSignal.abort(),
-  });
-  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+function sluice(...argv: string[]): Promise<Printed> {
+  return runCommand([...argv, "--into", into], { env: { ENGINE_TOKEN: "the-token-of-the-engine" } });
 }
 
 /** An engine that has these answers by path; anything else is 404. */

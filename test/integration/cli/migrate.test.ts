@@ -2,10 +2,10 @@ import { chmod, lstat, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { main } from "../../../reconciler/cli/main.ts";
 import { validate } from "../../../reconciler/desired/load.ts";
 import { goodPipeline } from "../../support/pipeline-file.ts";
 import { v2Filter, v2Text } from "../../support/version-2.ts";
+import { type Printed, runCommand } from "../../support/command.ts";
 
 let folder: string;
 
@@ -15,14 +15,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function migrate(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  const printed = { out: [] as string[], err: [] as string[] };
-  const code = await main(["migrate", ...argv], {
-    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
-    env: {},
-    untilStopped: () => AbortSignal.abort(),
-  });
-  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+function migrate(...argv: string[]): Promise<Printed> {
+  return runCommand(["migrate", ...argv]);
 }
 
 async function put(name: string, content: string): Promise<string> {

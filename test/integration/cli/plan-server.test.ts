@@ -4,11 +4,11 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Daemon } from "../../../examples/quickstart/daemon.ts";
-import { main } from "../../../reconciler/cli/main.ts";
 import type { PlanReport, ReportedChange } from "../../../reconciler/preview/report.ts";
 import { Ajv } from "ajv";
 import schema from "../../../schemas/plan-report.schema.json" with { type: "json" };
 import { token, tokenEnv, Workplace } from "../../support/daemon.ts";
+import { type Printed, runCommand } from "../../support/command.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 
@@ -81,20 +81,8 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 100));
 }
 
-interface Printed {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function sluice(...argv: string[]): Promise<Printed> {
-  const printed = { out: [] as string[], err: [] as string[] };
-  const code = await main(argv, {
-    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
-    env: { PATH: process.env["PATH"], API_TOKEN: apiToken, OTHER_TOKEN: "another-token-than-that" },
-    untilStopped: () => AbortSignal.abort(),
-  });
-  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+function sluice(...argv: string[]): Promise<Printed> {
+  return runCommand(argv, { env: { API_TOKEN: apiToken, OTHER_TOKEN: "another-token-than-that" } });
 }
 
 const asks = ["--server-token", "${env:API_TOKEN}"];

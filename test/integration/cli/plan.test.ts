@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { main } from "../../../reconciler/cli/main.ts";
 import type { PlanReport } from "../../../reconciler/preview/report.ts";
+import { type Printed, runCommand } from "../../support/command.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 
@@ -23,27 +23,11 @@ afterEach(async () => {
   await rm(repository.path, { recursive: true, force: true });
 });
 
-interface Printed {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function sluiceWith(
-  { env = {}, isInteractive = false }: { env?: Record<string, string>; isInteractive?: boolean },
+function sluiceWith(
+  options: { env?: Record<string, string>; isInteractive?: boolean },
   ...argv: string[]
 ): Promise<Printed> {
-  const printed = { out: [] as string[], err: [] as string[] };
-  const code = await main(argv, {
-    terminal: {
-      out: (text) => void printed.out.push(text),
-      err: (text) => void printed.err.push(text),
-      isInteractive,
-    },
-    env: { PATH: process.env["PATH"], ...env },
-    untilStopped: () => AbortSignal.abort(),
-  });
-  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+  return runCommand(argv, options);
 }
 
 /** `sluice plan` on the repository, with these arguments. */

@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { main } from "../../../reconciler/cli/main.ts";
 import type { Problem } from "../../../reconciler/language/problem.ts";
 import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { runCommand } from "../../support/command.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 
@@ -42,14 +42,10 @@ function onServer(of: PipelineText, password = "${env:SLUICE_SECRET_CH}", port =
 async function resolved(text: string, ...argv: string[]): Promise<{ code: number; problems: Problem[]; out: string }> {
   const file = join(folder, "pipeline.yaml");
   await writeFile(file, text);
-  const out: string[] = [];
-  const code = await main(["validate", file, "--resolve", "--format", "json", ...argv], {
-    terminal: { out: (line) => void out.push(line), err: (line) => void out.push(line) },
-    env: { PATH: process.env["PATH"], SLUICE_SECRET_CH: clickhouse.password, SLUICE_SECRET_WRONG: "wr0ng-password" },
-    untilStopped: () => AbortSignal.abort(),
-  });
-  const { problems } = JSON.parse(out.join("\n")) as { problems: Problem[] };
-  return { code, problems: problems.filter(({ code: name }) => name !== "SECRET_USED"), out: out.join("\n") };
+  const env = { SLUICE_SECRET_CH: clickhouse.password, SLUICE_SECRET_WRONG: "wr0ng-password" };
+  const { code, out, err } = await runCommand(["validate", file, "--resolve", "--format", "json", ...argv], { env });
+  const { problems } = JSON.parse(out) as { problems: Problem[] };
+  return { code, problems: problems.filter(({ code: name }) => name !== "SECRET_USED"), out: out + err };
 }
 
 describe("sluice validate --resolve", () => {

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { main } from "../../../reconciler/cli/main.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
+import { type Printed, runCommand } from "../../support/command.ts";
 
 let folder: string;
 
@@ -14,14 +14,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-async function sluice(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  const printed = { out: [] as string[], err: [] as string[] };
-  const code = await main(argv, {
-    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
-    env: {},
-    untilStopped: () => AbortSignal.abort(),
-  });
-  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+function sluice(...argv: string[]): Promise<Printed> {
+  return runCommand(argv);
 }
 
 async function put(path: string, content: string | Buffer): Promise<string> {
