@@ -88,6 +88,12 @@ describe("a list for the review", () => {
     expect(list).toContain("There are no sample events");
   });
 
+  test("leaves out a link that is named as a file of tests", async () => {
+    const file = await put("orders.yaml", v2Text("orders-eu", v2Filter));
+    await symlink(file, join(folder, "orders.test.yaml"));
+    expect(await reviewed()).toContain("There are no sample events");
+  });
+
   test("says that there is nothing where nothing is", async () => {
     await put("orders.yaml", v2Text("orders-eu"));
     expect(await reviewed()).toBe("# Files converted from version v2\n\nNothing has to be reviewed.\n");
