@@ -66,8 +66,10 @@ export class Engine {
       stream: (pipeline_id) => (streams.has(pipeline_id) ? streams.state(pipeline_id) : undefined),
     });
     this.#views = new PipelineViews({ registry, journal, letters, streams, recorder });
+    const { spawnThread, disk } = { ...thisMachine, ...settings.machine };
     this.#storage = new PipelineStorage({
       dataDir: dataDir.path,
+      disk,
       journal,
       letters,
       streams,
@@ -77,7 +79,6 @@ export class Engine {
     });
     this.#tokens = new AccessTokens(registry, secrets);
     this.tokens = this.#tokens;
-    const { spawnThread } = { ...thisMachine, ...settings.machine };
     this.#runner = new Runner({
       catalog,
       journal,

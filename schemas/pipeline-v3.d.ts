@@ -416,7 +416,7 @@ export interface JoinSide {
    */
   key: string;
   /**
-   * How long an event waits for its partner.
+   * How long an event waits for its partner; 0: without an end.
    */
   time_window: string;
 }
@@ -433,7 +433,7 @@ export interface JoinSide1 {
    */
   key: string;
   /**
-   * How long an event waits for its partner.
+   * How long an event waits for its partner; 0: without an end.
    */
   time_window: string;
 }

@@ -33,7 +33,7 @@ export class Rows {
   constructor(compiled: CompiledPipeline, context: BatchContext) {
     this.#compiled = compiled;
     this.#context = context;
-    this.#writer = compiled.sink.begin();
+    this.#writer = compiled.sink.begin(context.clock);
   }
 
   get count(): number {
@@ -104,7 +104,7 @@ export class Rows {
   }
 
   #again(events: EventList): Block {
-    const writer = this.#compiled.sink.begin();
+    const writer = this.#compiled.sink.begin(this.#context.clock);
     const rejected: Rejection[] = [];
     for (let at = 0; at < events.length; at += partEvents) {
       const made = events.slice(at, at + partEvents).map((event) => this.made(event));

@@ -25,6 +25,8 @@ function refusal(field: string, old: string | number, value: string | number): s
 function immutableFields(config: PipelineConfig): Map<string, string | number> {
   const { pipeline_id, resources, transforms } = config;
   const fields = new Map<string, string | number>([["pipeline_id", pipeline_id]]);
+  // Rows of a join that are not in the table yet would stay unread.
+  fields.set("join.enabled", String(config.join !== undefined));
   // A pipeline that reads from Kafka has no stream, and so no limits of one.
   for (const [name, limit] of isPushed(config) ? Object.entries(resources.nats.stream) : []) {
     fields.set(`resources.nats.stream.${name}`, limit);

@@ -1,7 +1,9 @@
 import { dirname, join } from "node:path";
 import { durationMs } from "../../schemas/duration.ts";
 import { EngineError } from "../core/errors.ts";
-import { streamFeed } from "../core/positions.ts";
+import type { Disk } from "../core/disk.ts";
+import { joinFeed, streamFeed } from "../core/positions.ts";
+import { dropJoin } from "../join/open-join.ts";
 import { isPushed } from "../sources/registry.ts";
 import type { DeadLetters } from "../state/dead-letters.ts";
 import type { Deletions } from "../state/deletions.ts";
@@ -13,6 +15,7 @@ import type { CatalogEntry } from "./catalog.ts";
 
 interface PipelineStorageOptions {
   dataDir: string;
+  disk: Disk;
   journal: StoreJournal;
   letters: DeadLetters;
   streams: Streams;
@@ -76,9 +79,12 @@ export class PipelineStorage {
     if (isPushed(config)) await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
   }
 
-  /** Drops the stream's events that no pending batch names, and the keys of dedup. */
+  /** Drops the stream's events that no pending batch names, what a join buffers, and the keys of dedup. */
   async release({ pipeline_id, config }: CatalogEntry): Promise<void> {
-    const { journal, streams } = this.#options;
+    const { journal, streams, disk } = this.#options;
+    if (config.join !== undefined) {
+      await dropJoin(disk, streams.joinFolder(pipeline_id), journal.namedUpTo(pipeline_id, joinFeed));
+    }
     if (isPushed(config)) {
       const [trimmed, named] = [journal.settledUpTo(pipeline_id), journal.namedUpTo(pipeline_id)];
       await streams.openToRelease(pipeline_id, config, { trimmed, named });

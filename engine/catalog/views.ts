@@ -37,7 +37,7 @@ export class PipelineViews {
   health(pipeline_id: string): PipelineHealth {
     const { registry, journal, letters, recorder, streams } = this.#options;
     const { config, status, failure, created_at, updated_at } = registry.get(pipeline_id);
-    const { counters, pause, at_least_once, keys, source, foreign_members } = recorder.observed(pipeline_id);
+    const { counters, pause, at_least_once, keys, join, source, foreign_members } = recorder.observed(pipeline_id);
     const stream = streams.state(pipeline_id);
     return {
       pipeline_id,
@@ -50,6 +50,7 @@ export class PipelineViews {
       pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys !== undefined && { keys }),
+      ...(join !== undefined && { join }),
       ...(source === undefined ? this.#unread(pipeline_id) : { source }),
       ...(foreign_members !== undefined && { foreign_members }),
       counters: { ...counters },

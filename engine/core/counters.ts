@@ -18,6 +18,23 @@ export interface KeysHeld {
   storage: number;
 }
 
+/** Events that a side of a join buffers, and their bytes. */
+export interface SideHeld {
+  events: number;
+  bytes: number;
+}
+
+/** What a join holds. */
+export interface JoinHeld {
+  left: SideHeld;
+  right: SideHeld;
+  /** Rows that are joined and not in the table yet. */
+  waiting: number;
+  /** Bytes of the index in memory, and of the files. */
+  memory: number;
+  storage: number;
+}
+
 /** Since the process started. */
 export interface PipelineCounters {
   events_read: number;
@@ -30,6 +47,11 @@ export interface PipelineCounters {
   drops_judged_again: number;
   /** Removed because they were older than `max_age`, never written. */
   events_aged_out: number;
+  /** Rows that a join has made. */
+  rows_joined: number;
+  /** Events of a join that left their window without a match. */
+  left_unmatched: number;
+  right_unmatched: number;
   rows_written: number;
   dead_lettered: number;
   /** Batches taken from the journal after a restart. */
@@ -85,6 +107,9 @@ export function zeroCounters(): PipelineCounters {
     foreign_commits: 0,
     owner_checks: 0,
     events_aged_out: 0,
+    rows_joined: 0,
+    left_unmatched: 0,
+    right_unmatched: 0,
     rows_written: 0,
     dead_lettered: 0,
     batches_replayed: 0,

@@ -66,6 +66,11 @@ export interface BatchRecord {
   /** Ascending per pipeline, never used twice. Batches of the source commit in this order. */
   batch: number;
   pipeline_id: string;
+  /**
+   * Where its rows go: into the join of the pipeline, from where they come back as a feed of their own; absent: into the
+   * table.
+   */
+  into?: "join";
   /** What was read. The rows are made again from exactly this. */
   madeOf: BatchOrigin;
   /** The only events that become rows, as filter and dedup decided before; absent where they still decide. */
@@ -240,8 +245,9 @@ export function nextPosition(
   return last === -Infinity ? undefined : last + 1;
 }
 
-/** The write of a batch; undefined where it has not written. */
-export function lastWritten({ state, revision }: BatchRecord): LastWritten | undefined {
+/** The write of a batch to the table; undefined where it has not written there. */
+export function lastWritten({ state, revision, into }: BatchRecord): LastWritten | undefined {
+  if (into === "join") return undefined;
   if (state.kind !== "written" || state.target === undefined || state.at === undefined) return undefined;
   const { table, description } = state.target;
   return { revision, table, description, time: state.at };

@@ -2,7 +2,7 @@ import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import type { DeadLetterState } from "./dead-letter.ts";
 import type { BoundedStreamState } from "./stream.ts";
 import type { Pause } from "./pause.ts";
-import type { KeysHeld, PipelineCounters, SourceLag } from "./counters.ts";
+import type { JoinHeld, KeysHeld, PipelineCounters, SourceLag } from "./counters.ts";
 
 /**
  * The life of a pipeline. `lifecycle.ts` has the legal changes.
@@ -51,6 +51,8 @@ export interface PipelineHealth {
   dead_letters: DeadLetterState;
   /** What dedup remembers; absent without dedup. */
   keys?: KeysHeld;
+  /** What its join holds; absent without a join, and before it is open. */
+  join?: JoinHeld;
   /** Of a pipeline that reads from Kafka, once it reads. */
   source?: SourceLag;
   /** Client ids of foreign members of its consumer group, which are not Sluice: their partitions are not read here. */

@@ -12,6 +12,9 @@ export type Feed = string;
 /** The feed of a pipeline's own stream. */
 export const streamFeed: Feed = "";
 
+/** The feed of the rows that the join of a pipeline makes. */
+export const joinFeed: Feed = "join:";
+
 declare const of: unique symbol;
 
 /**
@@ -48,7 +51,8 @@ export interface Chunk {
 
 /** A range as logs and errors print it. */
 export function rangeText({ feed, first, last }: PositionRange): string {
-  return `${first} to ${last}${feed === streamFeed ? "" : ` of ${feed}`}`;
+  const name = feed === joinFeed ? "the rows of the join" : feed;
+  return `${first} to ${last}${feed === streamFeed ? "" : ` of ${name}`}`;
 }
 
 /** The number of places in each range: 2^40. */

@@ -120,8 +120,8 @@ export interface Sink {
    * `open` and `read`.
    */
   rowWalks(origin: string | undefined): RowWalks | undefined;
-  /** Begins the rows of a block. */
-  begin(): RowWriter;
+  /** Begins the rows of a block. `clock`: the batch clock, in milliseconds since the epoch. */
+  begin(clock: number): RowWriter;
   /**
    * Inserts a block as one insert with `token`. Never throws for a failure of the server or the network. With
    * `ignoreViews` an error in a materialized view does not fail the insert: the base table and the other views get the

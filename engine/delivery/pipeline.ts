@@ -26,6 +26,22 @@ export interface PipelineOptions extends Omit<BatchReaderOptions, "leave" | "dra
   compiledOf: (revision: number) => CompiledPipeline;
   /** How time passes in a wait; the real time by default. */
   pace?: Pace;
+  /** Where its rows go; absent: into the table (see `BatchRecord.into`). */
+  into?: "join";
+  /** Draws the numbers of its batches; its own by default. Two pipelines with one journal share it. */
+  drawNumber?: () => number;
+  /**
+   * Called before a batch begins, while none is being built: no batch that comes has an earlier clock than `oldest`. Resolves
+   * with why none may begin yet, as a text.
+   */
+  beforeBatch?: (oldest: number) => Promise<string | undefined>;
+}
+
+/** Draws the numbers of a pipeline's batches: after all that its journal knows. */
+export function batchNumbers(journal: Journal, pipeline_id: string): () => number {
+  const pending = journal.pending(pipeline_id).map(({ batch }) => batch);
+  let next = Math.max(journal.progress(pipeline_id).batch, ...pending) + 1;
+  return () => next++;
 }
 
 /** How often the batch clock is stored, in milliseconds: far less than a step of the clock is. */
@@ -55,7 +71,7 @@ export class Pipeline {
   readonly #recovery: Recovery;
   readonly #released: ReleasedDuplicates;
   readonly #inFlight: InFlightBatches;
-  #nextBatch: number;
+  readonly #drawNumber: () => number;
   /** Resolves when all batches of an earlier start are being delivered. */
   readonly #recovered: Promise<void>;
   #isRecovered: () => void = () => undefined;
@@ -66,7 +82,9 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     const { pipeline_id, source, telemetry, keys, clock, compiled, compiledOf, options: sendOptions } = options;
-    const { written, batch } = options.journal.progress(pipeline_id);
+    const { written } = options.journal.progress(pipeline_id);
+    const { into } = options;
+    this.#drawNumber = options.drawNumber ?? batchNumbers(options.journal, pipeline_id);
     const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
     const reader = new BatchReader({ ...options, ...signals });
     const pauses = new Pauses(new RetryPause(pipeline_id, telemetry, options.pace), signals);
@@ -78,7 +96,7 @@ export class Pipeline {
     this.#pauses = pauses;
     this.#journal = journal;
     this.#target = target;
-    this.#preparing = { pipeline_id, compiled, keys, leave: signals.leave };
+    this.#preparing = { pipeline_id, compiled, keys, leave: signals.leave, ...(into !== undefined && { into }) };
     this.#sending = { ...common, onTooLarge: () => reader.shrink() };
     this.#recovery = new Recovery({ ...common, ...this.#preparing, compiledOf, reader });
     this.#released = new ReleasedDuplicates({
@@ -89,7 +107,6 @@ export class Pipeline {
       drawNumber: this.#drawNumber,
     });
     this.#inFlight = new InFlightBatches(options.replicas, (error) => this.#givenUp(error));
-    this.#nextBatch = Math.max(batch, ...options.journal.pending(pipeline_id).map((record) => record.batch)) + 1;
     this.#recovered = new Promise((resolve) => (this.#isRecovered = resolve));
   }
 
@@ -180,7 +197,7 @@ export class Pipeline {
     const { compiled, keys } = this.#options;
     for (;;) {
       await this.#inFlight.room();
-      await this.#roomForKeys();
+      await this.#roomForState();
       const builder = await this.#reader.next(compiled, this.#drawNumber, (batch) => keys.release(batch));
       if (builder === undefined) break;
       const prepared = await prepareBatch(builder, this.#preparing);
@@ -236,12 +253,13 @@ export class Pipeline {
     }
   }
 
-  /** Waits until dedup has room for another batch: at its limit the pipeline pauses, and no key is lost. */
-  async #roomForKeys(): Promise<void> {
-    const { keys, clock } = this.#options;
+  /** Waits until dedup and join have room for another batch: at a limit the pipeline pauses, and nothing is lost. */
+  async #roomForState(): Promise<void> {
+    const { keys, clock, beforeBatch } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
-      keys.expire(this.#inFlight.oldest(clock.now()));
-      const text = keys.full();
+      const oldest = this.#inFlight.oldest(clock.now());
+      keys.expire(oldest);
+      const text = keys.full() ?? (await beforeBatch?.(oldest));
       if (text === undefined) {
         if (attempt > 1) this.#pauses.end();
         return;
@@ -259,6 +277,4 @@ export class Pipeline {
     if (error instanceof Error && !(error instanceof LeftForLater)) this.#failure ??= error;
     this.abort();
   }
-
-  readonly #drawNumber = (): number => this.#nextBatch++;
 }

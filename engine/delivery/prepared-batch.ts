@@ -21,6 +21,8 @@ export interface PrepareOptions {
   pipeline_id: string;
   compiled: CompiledPipeline;
   keys: KeyMemory;
+  /** See `BatchRecord.into`. */
+  into?: "join";
   /** Aborts when the pipeline leaves at once. */
   leave: AbortSignal;
 }
@@ -28,7 +30,7 @@ export interface PrepareOptions {
 /** The record and the rows of a batch that the current revision has built. Nothing is durable yet. */
 export async function prepareBatch(
   builder: BatchBuilder,
-  { pipeline_id, compiled, keys, leave }: PrepareOptions,
+  { pipeline_id, compiled, keys, into, leave }: PrepareOptions,
   madeOf: BatchOrigin = { kind: "source", ranges: builder.ranges },
 ): Promise<PreparedBatch> {
   const { batch, clock, oldest, only } = builder.plan;
@@ -38,6 +40,7 @@ export async function prepareBatch(
   const record: BatchRecord = {
     batch,
     pipeline_id,
+    ...(into !== undefined && { into }),
     madeOf,
     ...(only !== undefined && { only: [...only] }),
     revision: compiled.revision,

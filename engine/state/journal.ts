@@ -12,7 +12,7 @@ import {
 } from "../core/journal.ts";
 import { letterBytes, type Rejection } from "../core/dead-letter.ts";
 import { diskReserve } from "../core/disk.ts";
-import { offsetAt, streamFeed, type PositionRange } from "../core/positions.ts";
+import { joinFeed, offsetAt, streamFeed, type PositionRange } from "../core/positions.ts";
 import type { DeadLetters, LetterAmount } from "./dead-letters.ts";
 import { recordOf, storedRecord, upgradeJournal, type StoredRecord } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
@@ -162,10 +162,10 @@ export class StoreJournal implements Journal {
     return Math.min(this.#streamPosition(pipeline_id), ...named.map(({ first }) => first - 1));
   }
 
-  /** The last position of the stream that a pending batch names, or that is final. */
-  namedUpTo(pipeline_id: string): number {
-    const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.map(({ last }) => last));
-    return Math.max(this.#streamPosition(pipeline_id), ...named);
+  /** The last position of a feed, the stream by default, that a pending batch names or that is final. */
+  namedUpTo(pipeline_id: string, feed = streamFeed): number {
+    const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.filter((range) => range.feed === feed));
+    return Math.max(this.progress(pipeline_id).positions[feed] ?? 0, ...named.map(({ last }) => last));
   }
 
   /** The salt of a pipeline's fingerprints, 16 bytes; drawn where there is none yet. */
@@ -223,16 +223,22 @@ export class StoreJournal implements Journal {
     return Object.entries(finalBy(record)).every(([feed, last]) => (positions[feed] ?? -Infinity) >= last);
   }
 
-  /** Moves of feeds by a person take effect as soon as nothing is pending. */
+  /** Moves of feeds by a person take effect as soon as no batch of the source is pending. */
   #moveInWrite(pipeline_id: string): void {
     const { moved, ...progress } = this.progress(pipeline_id);
     if (moved === undefined || this.#hasPending(pipeline_id)) return;
     this.#progress.putSync(pipeline_id, { ...progress, positions: { ...progress.positions, ...moved } });
   }
 
-  /** Reads the table, since within a write the memory is not changed yet. */
+  /**
+   * Whether batches are pending, but for those of the rows of a join: they do not read what a person has moved. Reads the
+   * table, since within a write the memory is not changed yet.
+   */
   #hasPending(pipeline_id: string): boolean {
-    return this.#records.getKeysCount({ ...rangeOf(pipeline_id), limit: 1 }) > 0;
+    for (const { value } of this.#records.getRange(rangeOf(pipeline_id))) {
+      if (value.ranges.length === 0 || value.ranges.some(({ feed }) => feed !== joinFeed)) return true;
+    }
+    return false;
   }
 
   #streamPosition(pipeline_id: string): number {

@@ -40,6 +40,11 @@ export class Streams {
     return join(this.#root, pipeline_id, "stream");
   }
 
+  /** The folder of the log of a pipeline's join, which is removed with that of its stream. */
+  joinFolder(pipeline_id: string): string {
+    return join(this.#root, pipeline_id, "join");
+  }
+
   /**
    * Opens a pipeline's stream, where it is not open; events up to `trimmed` are settled. Throws EngineError
    * STORAGE_FAILED where it is damaged, DISK_FULL and STORAGE_UNAVAILABLE; pushes are refused with the reason until it is

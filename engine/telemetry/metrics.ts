@@ -55,6 +55,12 @@ export interface EngineMetrics {
   clockSteps: Counter<"pipeline_id">;
   keys: Gauge<"pipeline_id">;
   keyBytes: Gauge<"pipeline_id" | "where">;
+  rowsJoined: Counter<"pipeline_id">;
+  rowsWaiting: Gauge<"pipeline_id">;
+  joinUnmatched: Counter<"pipeline_id" | "side">;
+  joinEvents: Gauge<"pipeline_id" | "side">;
+  joinEventBytes: Gauge<"pipeline_id" | "side">;
+  joinBytes: Gauge<"pipeline_id" | "where">;
   rowsExcluded: Counter<"pipeline_id">;
   paused: Gauge<"pipeline_id" | "class">;
   pausedSeconds: Counter<"pipeline_id" | "class">;
@@ -284,6 +290,36 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     keyBytes: gauge(
       "sluice_dedup_bytes",
       "Bytes of the keys that dedup remembers, in memory and on disk.",
+      "pipeline_id",
+      "where",
+    ),
+    rowsJoined: counter("sluice_join_rows_total", "Rows that the join has made.", "pipeline_id"),
+    rowsWaiting: gauge(
+      "sluice_join_rows_waiting",
+      "Rows that the join has made and that are not in the table yet.",
+      "pipeline_id",
+    ),
+    joinUnmatched: counter(
+      "sluice_join_unmatched_total",
+      "Events that left their window without a match.",
+      "pipeline_id",
+      "side",
+    ),
+    joinEvents: gauge(
+      "sluice_join_buffered_events",
+      "Events that the join buffers: left ones without a match, and the newest right one of each key.",
+      "pipeline_id",
+      "side",
+    ),
+    joinEventBytes: gauge(
+      "sluice_join_buffered_bytes",
+      "Bytes of the events that the join buffers.",
+      "pipeline_id",
+      "side",
+    ),
+    joinBytes: gauge(
+      "sluice_join_bytes",
+      "Bytes of the index of the join in memory, and of its files on disk.",
       "pipeline_id",
       "where",
     ),

@@ -1,6 +1,7 @@
+import type { SideHeld } from "../core/counters.ts";
 import { holdsPositions, rangesOf } from "../core/journal.ts";
 import { deadLetterStream } from "../core/names.ts";
-import { streamFeed } from "../core/positions.ts";
+import { joinFeed, streamFeed } from "../core/positions.ts";
 import { IntakeRecorder } from "./source-recorder.ts";
 import type { Telemetry, EventOf, TransformedEvent } from "./telemetry.ts";
 
@@ -82,18 +83,21 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   }
 
   batchCommitted(record: EventOf<"batchCommitted">): void {
-    const { pipeline_id, rows, rejections, excluded } = record;
+    const { pipeline_id, into, rows, rejections, excluded } = record;
     const { counters } = this.observed(pipeline_id);
     this.recovered(pipeline_id);
-    const read = holdsPositions(record) ? rangesOf(record).filter(({ feed }) => feed !== streamFeed) : [];
+    const read = holdsPositions(record)
+      ? rangesOf(record).filter(({ feed }) => feed !== streamFeed && feed !== joinFeed)
+      : [];
     for (const { count } of read) this.metrics.recordsRead.inc({ pipeline_id, component: "ingestor" }, count);
     counters.rows_excluded += excluded.length;
     this.metrics.rowsExcluded.inc({ pipeline_id }, excluded.length);
-    counters.rows_written += rows;
+    const written = into === "join" ? 0 : rows;
+    counters.rows_written += written;
     counters.dead_lettered += rejections.length;
-    if (rows > 0) {
-      this.metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, rows);
-      this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, rows);
+    if (written > 0) {
+      this.metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, written);
+      this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, written);
     }
     this.metrics.allDeadLetters.inc({ pipeline_id }, rejections.length);
     for (const { component, reason } of rejections) this.metrics.deadLetters.inc({ pipeline_id, component, reason });
@@ -184,6 +188,34 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.keyBytes.set({ pipeline_id, where: "disk" }, storage);
   }
 
+  joined({ pipeline_id, rows, left, right, waiting, memory, storage }: EventOf<"joined">): void {
+    const observed = this.observed(pipeline_id);
+    const held = { left: heldOf(left), right: heldOf(right), waiting, memory, storage };
+    observed.join = held;
+    observed.counters.rows_joined += rows;
+    observed.counters.left_unmatched += left.unmatched;
+    observed.counters.right_unmatched += right.unmatched;
+    this.metrics.rowsJoined.inc({ pipeline_id }, rows);
+    this.metrics.rowsWaiting.set({ pipeline_id }, waiting);
+    for (const [side, of] of [
+      ["left", left],
+      ["right", right],
+    ] as const) {
+      this.metrics.joinUnmatched.inc({ pipeline_id, side }, of.unmatched);
+      this.metrics.joinEvents.set({ pipeline_id, side }, of.events);
+      this.metrics.joinEventBytes.set({ pipeline_id, side }, of.bytes);
+    }
+    this.metrics.joinBytes.set({ pipeline_id, where: "memory" }, memory);
+    this.metrics.joinBytes.set({ pipeline_id, where: "disk" }, storage);
+  }
+
+  joinForgot({ pipeline_id, events }: EventOf<"joinForgot">): void {
+    this.log.warn(
+      { pipeline_id, events },
+      "Keys, windows or sides of the join have changed: the events that it had buffered are forgotten.",
+    );
+  }
+
   insertFailed({ pipeline_id, rows, failure, unknown }: EventOf<"insertFailed">): void {
     const classification =
       failure.class === "transient" ? "retryable" : failure.class === "row" ? "permanent" : "unknown";
@@ -237,4 +269,8 @@ export class Recorder extends IntakeRecorder implements Telemetry {
       "A connection of OTLP over gRPC was closed, because the files of its receiver cannot be loaded: after an upgrade, restart Sluice.",
     );
   }
+}
+
+function heldOf({ events, bytes }: SideHeld): SideHeld {
+  return { events, bytes };
 }

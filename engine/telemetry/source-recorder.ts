@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { Log } from "./log.ts";
 import { beginAtZero, engineMetrics, type EngineMetrics } from "./metrics.ts";
 import type { Telemetry, EventOf } from "./telemetry.ts";
-import { type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
+import { type JoinHeld, type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
 
 /**
@@ -170,6 +170,7 @@ class Observed {
   readonly #pauses = new Map<Pause["class"], { pause: Pause; began: number }>();
   at_least_once?: string;
   keys?: KeysHeld;
+  join?: JoinHeld;
   source?: SourceLag;
   foreign_members?: string[];
 

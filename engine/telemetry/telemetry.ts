@@ -2,7 +2,7 @@ import type { BatchRecord } from "../core/journal.ts";
 import type { Signal } from "../core/push.ts";
 import type { Failure } from "../core/sink.ts";
 import type { Status } from "../core/pipeline-view.ts";
-import type { KeysHeld, SourceLag } from "../core/counters.ts";
+import type { JoinHeld, KeysHeld, SourceLag } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
 
 /**
@@ -82,6 +82,10 @@ export interface Telemetry {
   clockStepped(event: { pipeline_id: string; held: boolean; by: number }): void;
   /** The number and size of the keys that dedup remembers. */
   keysHeld(event: { pipeline_id: string } & KeysHeld): void;
+  /** What a join has done since the last report, and what it holds now. */
+  joined(event: { pipeline_id: string } & JoinReport): void;
+  /** Keys, windows or sides of a join have changed: the events that it had buffered are forgotten. */
+  joinForgot(event: { pipeline_id: string; events: number }): void;
   insertFailed(event: { pipeline_id: string; rows: number; failure: Failure; unknown: boolean }): void;
   insertRepeated(event: { pipeline_id: string; batch: number; rows: number }): void;
   paused(event: { pipeline_id: string; pause: Pause }): void;
@@ -101,6 +105,13 @@ export interface Telemetry {
   threadDied(event: { pipelines: string[]; error: string }): void;
   /** A connection of OTLP over gRPC was closed. */
   grpcNotLoaded(event: { error: string }): void;
+}
+
+/** One report of a join: `rows` and `unmatched` are since the last one. */
+export interface JoinReport extends Omit<JoinHeld, "left" | "right"> {
+  rows: number;
+  left: JoinHeld["left"] & { unmatched: number };
+  right: JoinHeld["right"] & { unmatched: number };
 }
 
 /** The argument of a function. */

@@ -1,7 +1,13 @@
+import { createHmac } from "node:crypto";
 import type { EngineOptions, PipelineConfig, SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
 import { quantityBytes } from "../../schemas/quantity.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Sink } from "../core/sink.ts";
+import { joinedOrigin } from "../join/joined-source.ts";
+import { JoinSink, type JoinSinkOptions } from "../join/join-sink.ts";
+import { joinedFields } from "../join/row-fields.ts";
+import { SideReader } from "../join/sides-writer.ts";
+import { Fingerprints } from "../keys/fingerprint.ts";
 import type { Transform } from "../core/transform.ts";
 import type { TransformChain, CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import { createSink, type SinkTools } from "../sinks/registry.ts";
@@ -12,7 +18,7 @@ import { RememberedKeys } from "../transforms/dedup/remembered-keys.ts";
 import { createTransform } from "../transforms/registry.ts";
 import { EngineError } from "../core/errors.ts";
 
-interface CompileOptions {
+export interface CompileOptions {
   pipeline_id: string;
   config: PipelineConfig;
   revision: number;
@@ -35,21 +41,86 @@ interface CompileOptions {
  * constructor of a component throws, and NOT_SUPPORTED for a config that this version cannot run.
  */
 export function compilePipeline(given: CompileOptions): CompiledPipeline {
-  const { config, revision, options, embedded, agent, targets, log } = given;
+  const { config, revision } = given;
   checkSources(config);
+  if (config.join !== undefined) return compileJoined(given);
   const origins = stepsByOrigin(given);
-  const sink = createSink(config.sink, {
+  const fields = Array.from(origins, ([origin, of]) => [origin, of && (of.stateless?.outputs ?? of.fields)] as const);
+  const sink = tableOf(given, new Map(fields));
+  const chains = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);
+  for (const of of origins.values()) if (of !== undefined) chains.set(of, compileChain(of, sink));
+  return { revision, chains: new Map(Array.from(origins, ([origin, of]) => [origin, chains.get(of)!])), sink };
+}
+
+/**
+ * The way of the rows of a join to the table. Throws as `compilePipeline`. A file without a stateless transform beside its
+ * join is all that there is, so the rows are what the table gets.
+ */
+function compileJoined(given: CompileOptions): CompiledPipeline {
+  const { config, revision } = given;
+  const fields = joinedFields(config.join!.output_fields, (id) => stepsOf(given, sourceOf(config, id)).fields);
+  const sink = tableOf(given, new Map([[joinedOrigin, fields]]));
+  const rows = new DeclaredFields([], { keys: [], rows: () => sink.rowWalks(joinedOrigin) });
+  return { revision, chains: new Map([[joinedOrigin, { transforms: [rows] }]]), sink };
+}
+
+/**
+ * The way of the events of both sides into their join: declared fields, filter, dedup. Throws what the constructor of a
+ * component throws.
+ */
+export function compileSides(given: CompileOptions, join: Omit<JoinSinkOptions, "sides">): CompiledPipeline {
+  const { config, revision, salt } = given;
+  const prints = new Fingerprints(joinSalt(salt));
+  const { left_source, right_source, output_fields } = config.join!;
+  const readers = new Map<string | undefined, SideReader[]>();
+  const steps = new Map<string | undefined, Steps>();
+  for (const [side, { source_id, key }] of [
+    ["left", left_source],
+    ["right", right_source],
+  ] as const) {
+    const of = stepsOf(given, sourceOf(config, source_id));
+    const outputs = output_fields.filter((output) => output.source_id === source_id);
+    const reader = new SideReader({ side, key, outputs, declared: of.declared }, prints);
+    readers.set(of.origin, [...(readers.get(of.origin) ?? []), reader]);
+    steps.set(of.origin, of);
+  }
+  const sink = new JoinSink({ ...join, sides: (origin) => readers.get(origin) ?? [] });
+  const chains = Array.from(steps, ([origin, { declared, transforms }]) => {
+    const keys = [...transforms, ...readers.get(origin)!].flatMap(({ reads = [] }) => reads);
+    return [
+      origin,
+      { transforms: [new DeclaredFields(declared, { keys, rows: () => undefined }), ...transforms] },
+    ] as const;
+  });
+  return { revision, chains: new Map(chains), sink };
+}
+
+/** What makes the fingerprints of the keys of a join: not those of dedup. */
+function joinSalt(salt: Uint8Array): Buffer {
+  return createHmac("sha256", salt).update("join").digest().subarray(0, 16);
+}
+
+function sourceOf({ pipeline_id, sources }: PipelineConfig, source_id: string): SourceConfig {
+  const source = sources.find((one) => one.source_id === source_id);
+  if (source === undefined)
+    throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id}: expected the source ${source_id} of its join`);
+  return source;
+}
+
+/** The sink of a pipeline, for the fields of the events that it gets, by their origin. */
+function tableOf(
+  { config, options, embedded, agent, targets, log }: CompileOptions,
+  schemas: SinkTools["schemas"],
+): Sink {
+  return createSink(config.sink, {
     pipeline_id: config.pipeline_id,
-    schemas: new Map(Array.from(origins, ([origin, of]) => [origin, of && (of.stateless?.outputs ?? of.fields)])),
+    schemas,
     options,
     ...(embedded !== undefined && { embedded }),
     ...(agent !== undefined && { agent }),
     ...(targets !== undefined && { targets }),
     log,
   });
-  const chains = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);
-  for (const of of origins.values()) if (of !== undefined) chains.set(of, compileChain(of, sink));
-  return { revision, chains: new Map(Array.from(origins, ([origin, of]) => [origin, chains.get(of)!])), sink };
 }
 
 /**
@@ -109,9 +180,8 @@ function compileChain({ origin, declared, transforms, stateless }: Steps, sink: 
 }
 
 /** Throws NOT_SUPPORTED for sources that this version cannot run. Files are checked long before; this is the engine's own guard. */
-function checkSources({ pipeline_id, sources, join }: PipelineConfig): void {
-  const found =
-    obstacleOf(sources) ?? (join === undefined ? undefined : "no join, which this version does not support");
+function checkSources({ pipeline_id, sources }: PipelineConfig): void {
+  const found = obstacleOf(sources);
   if (found !== undefined) throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id}: expected ${found}`);
 }
 

@@ -3,8 +3,10 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { secretTexts } from "../../schemas/secret-fields.ts";
 import { CarefulReading } from "../batch/careful-reading.ts";
 import { checkPipeline } from "./check.ts";
-import { createKeys, compilePipeline } from "./compile.ts";
-import { Pipeline } from "../delivery/pipeline.ts";
+import { createKeys, compilePipeline, type CompileOptions } from "./compile.ts";
+import { Pipeline, type PipelineOptions } from "../delivery/pipeline.ts";
+import type { RunnablePipeline } from "../join/joined-pipelines.ts";
+import { buildJoined } from "./joined.ts";
 import { components } from "../batch/compiled-pipeline.ts";
 import { type BatchClockOptions, pipelineClock } from "./batch-clock.ts";
 import type { Agent } from "node:http";
@@ -38,7 +40,7 @@ export interface ThreadMachine {
 const followed = new AsyncLocalStorage<string>();
 
 interface Running {
-  pipeline: Pipeline;
+  pipeline: RunnablePipeline;
   arrived: OpenedSource["arrived"];
 }
 
@@ -147,20 +149,20 @@ export class ThreadHost {
     const given = this.#machine.sourceOf?.(spec);
     const { source, arrived, maxAge } =
       given === undefined ? createSource(spec, { ...this.#machine, journal, telemetry, log }) : withoutAge(given);
-    const compiledOf = (of: number): ReturnType<typeof compilePipeline> =>
-      compilePipeline({
-        ...spec,
-        ...this.#machine,
-        config: earlier.get(of) ?? config,
-        former,
-        revision: of,
-        keys,
-        log,
-      });
+    const compiling = (of: number): CompileOptions => ({
+      ...spec,
+      ...this.#machine,
+      config: earlier.get(of) ?? config,
+      former,
+      revision: of,
+      keys,
+      log,
+    });
+    const compiledOf = (of: number): ReturnType<typeof compilePipeline> => compilePipeline(compiling(of));
     const reading = new CarefulReading(spec.care, (event) =>
       this.#remote.postNow({ type: "trying", pipeline_id, ...(event === undefined ? {} : { event }) }),
     );
-    const pipeline = new Pipeline({
+    const options: PipelineOptions = {
       pipeline_id,
       reading,
       limits: config.sink,
@@ -175,7 +177,11 @@ export class ThreadHost {
       letters: spec.letters,
       compiled: compiledOf(revision),
       compiledOf,
-    });
+    };
+    const pipeline =
+      spec.join === undefined
+        ? new Pipeline(options)
+        : buildJoined({ ...spec, join: spec.join }, options, compiling, this.#machine);
     return { pipeline, arrived };
   }
 }
@@ -191,6 +197,7 @@ function withoutAge(source: Source): OpenedSource {
 }
 
 /** The components of a pipeline by the names of metrics and dead letters. */
-function componentsOf({ transforms }: PipelineSpec["config"]): string[] {
-  return [...new Set(["ingestor", ...transforms.map(({ type }) => components[type]), "sink"])];
+function componentsOf({ transforms, join }: PipelineSpec["config"]): string[] {
+  const joins = join === undefined ? [] : ["join"];
+  return [...new Set(["ingestor", ...transforms.map(({ type }) => components[type]), ...joins, "sink"])];
 }

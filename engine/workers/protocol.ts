@@ -23,6 +23,8 @@ export interface PipelineSpec {
   targets?: TargetRules;
   /** The stream of pushed events; absent for a pipeline that reads from Kafka. */
   stream?: { folder: string; end: number };
+  /** The folder of the log of its join; absent for a pipeline without one. */
+  join?: { folder: string };
   /** The names of this process in Kafka groups, and the settings of Kafka. */
   kafka: { dataDir: string; run: string; earlier: string[]; settings: KafkaSettings };
   progress: Progress;

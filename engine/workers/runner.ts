@@ -232,6 +232,7 @@ export class Runner {
       ...(isPushed(config) && {
         stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last },
       }),
+      ...(config.join !== undefined && { join: { folder: streams.joinFolder(pipeline_id) } }),
       progress: journal.progress(pipeline_id),
       finalKeys: journal.finalKeyCount(pipeline_id),
       pending,

@@ -10,7 +10,7 @@ import { DeadLetters } from "../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../engine/state/journal.ts";
 import { Store } from "../../engine/state/store.ts";
 import { DedupTransform } from "../../engine/transforms/dedup/dedup.ts";
-import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
+import { Fingerprints } from "../../engine/keys/fingerprint.ts";
 import { RememberedKeys } from "../../engine/transforms/dedup/remembered-keys.ts";
 
 const sizes = [1_000_000, 10_000_000];

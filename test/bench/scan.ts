@@ -3,7 +3,7 @@ import type { Transform } from "../../engine/core/transform.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
 import { DedupTransform } from "../../engine/transforms/dedup/dedup.ts";
-import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
+import { Fingerprints } from "../../engine/keys/fingerprint.ts";
 import { RememberedKeys } from "../../engine/transforms/dedup/remembered-keys.ts";
 import { FilterTransform } from "../../engine/transforms/filter/filter.ts";
 import { StatelessTransform } from "../../engine/transforms/stateless/stateless.ts";

@@ -193,7 +193,7 @@ export const openingCases: readonly SinkCase[] = [
     title: "a target that was altered has another description, and rows that were begun before are not current",
     run: async (scene) => {
       const sink = await scene.opened();
-      const writer = sink.begin();
+      const writer = sink.begin(0);
       const first = await scene.read(sink);
       expect(writer.isCurrent).toBe(true);
       await scene.target.alter();
@@ -201,14 +201,14 @@ export const openingCases: readonly SinkCase[] = [
       expect(second.table).toBe(first.table);
       expect(second.description).not.toBe(first.description);
       expect(writer.isCurrent).toBe(false);
-      expect(sink.begin().isCurrent).toBe(true);
+      expect(sink.begin(0).isCurrent).toBe(true);
       expect(await scene.insert(sink, rowsOf("a"), "token")).toEqual(ok);
       expect(await scene.rows()).toEqual(rowsOf("a"));
     },
     faults: {
       "describes its target once": reads((_, { description }) => ({ description })),
       "reports rows for former columns as current": (sink) => ({
-        begin: () => replacing(sink.begin(), { isCurrent: true }),
+        begin: () => replacing(sink.begin(0), { isCurrent: true }),
       }),
     },
   },

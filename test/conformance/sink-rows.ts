@@ -43,7 +43,7 @@ function walked(sink: Sink, hasWalks: boolean): Block {
   const rows = () => (hasWalks ? sink.rowWalks(undefined) : undefined);
   const fields = [{ name: "id", type: "int" } as const, { name: "text", type: "string" } as const];
   const { passed } = new DeclaredFields(fields, { keys: [], rows }).apply(events);
-  const writer = sink.begin();
+  const writer = sink.begin(0);
   return blockOfWriter(EventList.of(passed), writer, writer.add(passed));
 }
 
@@ -73,7 +73,7 @@ export const rowCases: readonly SinkCase[] = [
     faults: {
       "leaves out what is not ASCII": (sink) => ({
         begin: () => {
-          const writer = sink.begin();
+          const writer = sink.begin(0);
           return replacing(writer, { add: (events) => writer.add(events.map(asAscii)) });
         },
       }),
@@ -84,7 +84,7 @@ export const rowCases: readonly SinkCase[] = [
     run: async (scene) => {
       const sink = await scene.opened();
       const events = eventsOf(rowsOf("a", scene.target.misfit, "c"));
-      const writer = sink.begin();
+      const writer = sink.begin(0);
       expect(writer.size).toBe(0);
       const rejected = writer.add(events);
       expect(rejected).toMatchObject([
@@ -103,7 +103,7 @@ export const rowCases: readonly SinkCase[] = [
     faults: {
       "leaves out events that do not fit without a rejection": (sink) => ({
         begin: () => {
-          const writer = sink.begin();
+          const writer = sink.begin(0);
           return replacing(writer, { add: (events) => writer.add(events).slice(1) });
         },
       }),
@@ -124,7 +124,7 @@ export const rowCases: readonly SinkCase[] = [
     faults: {
       "sends the bytes of any event as its row": (sink) => ({
         begin: () => {
-          const writer = sink.begin();
+          const writer = sink.begin(0);
           return replacing(writer, {
             add: (events) => {
               const walks = sink.rowWalks(undefined);

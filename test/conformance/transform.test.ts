@@ -1,7 +1,7 @@
 import type { Transform } from "../../engine/core/transform.ts";
 import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
 import { DedupTransform } from "../../engine/transforms/dedup/dedup.ts";
-import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
+import { Fingerprints } from "../../engine/keys/fingerprint.ts";
 import { RememberedKeys } from "../../engine/transforms/dedup/remembered-keys.ts";
 import { FilterTransform } from "../../engine/transforms/filter/filter.ts";
 import type { transforms } from "../../engine/transforms/registry.ts";

@@ -6,7 +6,7 @@ import { JsonRowWriter } from "../../engine/sinks/clickhouse/encode/json-row-wri
 /** The rows of events, as a sink or its encoder writes them. */
 export function encoded(by: RowEncoder | Pick<Sink, "begin">, events: readonly Event[]): Block {
   const encoders = { of: () => by as RowEncoder };
-  const writer = by instanceof RowEncoder ? new JsonRowWriter(() => encoders, 0) : by.begin();
+  const writer = by instanceof RowEncoder ? new JsonRowWriter(() => encoders, 0) : by.begin(0);
   const rejected = writer.add(events);
   return blockOf(EventList.of(events.map(asReceived)), writer, rejected);
 }

@@ -6,8 +6,8 @@ import type { Rejection } from "../../core/dead-letter.ts";
 import type { WaitingDrop } from "../../core/journal.ts";
 import type { KeyMemory } from "../../core/key-memory.ts";
 import type { BatchContext, Transform, TransformResult, TransformTools } from "../../core/transform.ts";
-import { badDedupKey, keyReader, type KeyReader } from "./key-reader.ts";
-import { Fingerprints } from "./fingerprint.ts";
+import { badDedupKey, keyReader, type KeyReader } from "../../keys/key-reader.ts";
+import { Fingerprints } from "../../keys/fingerprint.ts";
 
 type DedupConfig = Extract<TransformConfig, { type: "dedup" }>;
 

@@ -1,7 +1,7 @@
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
-import { mustBeWindow, mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
+import { mustBeJoinWindow, mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
 
 /** Rules of `join` (docs/reference/pipeline.md). A disabled join counts as none. */
 export const joinRules: readonly Rule[] = [joinSources, joinSides, joinOutputs];
@@ -23,7 +23,7 @@ function* joinSides(document: View): Iterable<Problem> {
     if (side === undefined) continue;
     yield* mustNameSource(document, side.get("source_id"));
     yield* mustNameFieldOf(document, side.get("key"), side.get("source_id"));
-    yield* mustBeWindow(side.get("time_window"));
+    yield* mustBeJoinWindow(side.get("time_window"));
   }
   const id = right?.get("source_id");
   if (id === undefined || id.isBlank || id.text !== left?.get("source_id").text) return;

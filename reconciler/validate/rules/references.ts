@@ -65,13 +65,18 @@ function listed(words: readonly string[] | ReadonlyMap<string, unknown>): string
 
 const longestWindow = 168n * 3_600_000_000_000n;
 
-/** A window of dedup or join: longer than 0 and at most seven days. */
+/** A window of dedup: longer than 0 and at most seven days. */
 export function* mustBeWindow(view: View): Iterable<Problem> {
   yield* mustLast(
     view,
     "a duration of more than 0 and at most 168h",
     (length) => length > 0n && length <= longestWindow,
   );
+}
+
+/** A window of a join: at most seven days, or 0 for one without an end. */
+export function* mustBeJoinWindow(view: View): Iterable<Problem> {
+  yield* mustLast(view, "a duration of at most 168h", (length) => length >= 0n && length <= longestWindow);
 }
 
 /** A duration longer than 0. */

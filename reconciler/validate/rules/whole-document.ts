@@ -61,7 +61,6 @@ function* unresolvedReference(view: View, text: string): Iterable<Problem> {
 const notYet: readonly { path: string; values?: readonly unknown[]; what: string }[] = [
   { path: "sources[].format", values: ["avro", "protobuf"], what: "a format other than json" },
   { path: "sources[].schema_registry", what: "a schema registry" },
-  { path: "join.enabled", values: [true], what: "a join" },
 ];
 
 export const notYetRules: readonly Rule[] = [notSupportedYet];

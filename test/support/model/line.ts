@@ -5,7 +5,7 @@ import type { Answer, Block, Probe, RowWriter, Sink } from "../../../engine/core
 import type { Transform } from "../../../engine/core/transform.ts";
 import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
 import { DedupTransform } from "../../../engine/transforms/dedup/dedup.ts";
-import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
+import { Fingerprints } from "../../../engine/keys/fingerprint.ts";
 import { modelEvent } from "./events.ts";
 import type { ModelTarget } from "./target.ts";
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/event/event.ts";
-import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
-import { badDedupKey, dedupKeyText, keyReader } from "../../../engine/transforms/dedup/key-reader.ts";
+import { Fingerprints } from "../../../engine/keys/fingerprint.ts";
+import { badDedupKey, dedupKeyText, keyReader } from "../../../engine/keys/key-reader.ts";
 
 /** The value of `id`, as an event reads it from its bytes. */
 function valueOf(text: string): unknown {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
+import { Fingerprints } from "../../../engine/keys/fingerprint.ts";
 
 function fingerprint(secret: Buffer, text: string): Uint32Array {
   const words = new Uint32Array(4);

@@ -36,7 +36,16 @@ beforeEach(async () => {
   streams = new Streams(systemDisk, join(folder, "pipelines"), silent);
   recorder = new Recorder(silent, new Registry());
   const deletions = new Deletions(store);
-  storage = new PipelineStorage({ dataDir: folder, journal, letters, streams, deletions, recorder, log: silent });
+  storage = new PipelineStorage({
+    disk: systemDisk,
+    dataDir: folder,
+    journal,
+    letters,
+    streams,
+    deletions,
+    recorder,
+    log: silent,
+  });
   await streams.open(pipeline_id, config, 0);
 });
 

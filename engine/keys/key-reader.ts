@@ -1,6 +1,6 @@
-import type { Event } from "../../event/event.ts";
-import { fieldReader, keysRead, type ReadField } from "../../event/field-path.ts";
-import { FieldPick } from "../../event/fields.ts";
+import type { Event } from "../event/event.ts";
+import { fieldReader, keysRead, type ReadField } from "../event/field-path.ts";
+import { FieldPick } from "../event/fields.ts";
 import type { Fingerprints } from "./fingerprint.ts";
 
 const [quote, minus, zero, nine] = Buffer.from('"-09') as unknown as [number, number, number, number];
@@ -20,10 +20,17 @@ export interface KeyReader {
   missing(event: Event): [field: string, value: unknown];
 }
 
-/** The reader of a key of one field, or of several that are one key together. Fields may be paths. */
-export function keyReader(fields: readonly string[], prints: Fingerprints): KeyReader {
+/** The text of a value as a key, which equal values share; undefined for a value that cannot be a key. */
+export type KeyText = (value: unknown) => string | undefined;
+
+/**
+ * The reader of a key of one field, or of several that are one key together. Fields may be paths. `textOf` decides what
+ * can be a key; it must return the text of a string with letters unchanged.
+ */
+export function keyReader(fields: readonly string[], prints: Fingerprints, textOf: KeyText = dedupKeyText): KeyReader {
   const [first = "", ...others] = fields;
-  return others.length === 0 ? new FieldKeyReader(first, prints) : new SeveralFieldsReader(fields, prints);
+  if (others.length === 0) return new FieldKeyReader(first, prints, textOf);
+  return new SeveralFieldsReader(fields, prints, textOf);
 }
 
 /** A key of one field. Its fingerprint is made straight from the bytes where these are the text of the key. */
@@ -34,8 +41,10 @@ class FieldKeyReader implements KeyReader {
   readonly #read: ReadField;
   readonly #fields: FieldPick;
   readonly #prints: Fingerprints;
+  readonly #textOf: KeyText;
 
-  constructor(name: string, prints: Fingerprints) {
+  constructor(name: string, prints: Fingerprints, textOf: KeyText) {
+    this.#textOf = textOf;
     this.#name = name;
     this.reads = keysRead(name);
     this.#read = fieldReader(name);
@@ -45,7 +54,7 @@ class FieldKeyReader implements KeyReader {
 
   makePrint(event: Event): boolean {
     if (this.#isMadeOfBytes(event)) return true;
-    const text = dedupKeyText(this.#value(event));
+    const text = this.#textOf(this.#value(event));
     if (text === undefined) return false;
     this.#prints.of(text, this.print, 0);
     return true;
@@ -81,8 +90,10 @@ class SeveralFieldsReader implements KeyReader {
   readonly #read: readonly (readonly [name: string, read: ReadField])[];
   readonly #fields: FieldPick;
   readonly #prints: Fingerprints;
+  readonly #textOf: KeyText;
 
-  constructor(names: readonly string[], prints: Fingerprints) {
+  constructor(names: readonly string[], prints: Fingerprints, textOf: KeyText) {
+    this.#textOf = textOf;
     this.reads = [...new Set(names.flatMap(keysRead))];
     this.#read = names.map((name) => [name, fieldReader(name)]);
     this.#fields = new FieldPick(this.reads);
@@ -93,7 +104,7 @@ class SeveralFieldsReader implements KeyReader {
     const record = this.#fields.of(event) ?? {};
     let key = "";
     for (const [, read] of this.#read) {
-      const text = dedupKeyText(read(record));
+      const text = this.#textOf(read(record));
       if (text === undefined) return false;
       key += `${text.length}:${text}`;
     }
@@ -105,7 +116,7 @@ class SeveralFieldsReader implements KeyReader {
     const record = this.#fields.of(event) ?? {};
     for (const [name, read] of this.#read) {
       const value = read(record);
-      if (dedupKeyText(value) === undefined) return [name, value];
+      if (this.#textOf(value) === undefined) return [name, value];
     }
     throw new Error("expected an event without a key, found one with all of its fields");
   }
@@ -134,10 +145,24 @@ export function dedupKeyText(value: unknown): string | undefined {
   return typeof value === "bigint" || typeof value === "boolean" ? String(value) : undefined;
 }
 
+/** As `dedupKeyText`, but an empty string is a key like any other. */
+export function joinKeyText(value: unknown): string | undefined {
+  return value === "" ? "" : dedupKeyText(value);
+}
+
+/** What a value is that cannot be a key, as errors name it. */
+export function keyKindOf(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (value === "") return "an empty string";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "number" ? "a number beyond the range of 64-bit floats" : "an object";
+}
+
 /** The error of an event whose dedup key `name` has a value without a key text: a dead letter, by the component `ingestor`. */
 export function badDedupKey(name: string, value: unknown): string {
   const missing = value === undefined || value === null ? " is missing" : "";
-  const found = `expected a string with text, a number or a bool, found ${kindOf(value)}`;
+  const found = `expected a string with text, a number or a bool, found ${keyKindOf(value)}`;
   return `failed to validate data: dedup key ${name}${missing}: ${found}`;
 }
 
@@ -145,12 +170,4 @@ function numberText(value: number): string | undefined {
   if (!Number.isFinite(value)) return undefined;
   // Beyond the safe range String pads with zeros, which differ from the digits of an equal bigint.
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? String(BigInt(value)) : String(value);
-}
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return "nothing";
-  if (value === null) return "null";
-  if (value === "") return "an empty string";
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "number" ? "a number beyond the range of 64-bit floats" : "an object";
 }

@@ -1,0 +1,159 @@
+import { join } from "node:path";
+import type { Disk, DiskFile } from "../core/disk.ts";
+import type { Location } from "./buffered-events.ts";
+import { entryPrefix } from "./part.ts";
+
+/** Files that stay open to be read. */
+const mostOpen = 64;
+/** Buffered events that lie no further apart are read together, and at most so many bytes at once. */
+const [gap, together] = [16 * 1024, 1024 * 1024];
+/** Reads at the same time. */
+const parallel = 16;
+
+/** The segment files of a log, by their numbers. */
+export class LogFiles {
+  readonly folder: string;
+  readonly #disk: Disk;
+  /** The least recently used first. */
+  readonly #open = new Map<number, Promise<DiskFile>>();
+
+  constructor(disk: Disk, folder: string) {
+    this.#disk = disk;
+    this.folder = folder;
+  }
+
+  path(number: number): string {
+    return join(this.folder, `${String(number).padStart(12, "0")}.join`);
+  }
+
+  /** The numbers of the segments, ascending. Files that were not completed are removed. */
+  async numbers(): Promise<number[]> {
+    const names = await this.#disk.readdir(this.folder);
+    for (const name of names) if (name.endsWith(".new")) await this.#disk.rm(join(this.folder, name));
+    return names
+      .filter((name) => /^\d{12}\.join$/.test(name))
+      .map((name) => Number(name.slice(0, 12)))
+      .toSorted((one, other) => one - other);
+  }
+
+  /** Makes a file that begins with `head`; it is there as a whole after a power cut when this resolves. */
+  async make(number: number, head: Buffer): Promise<void> {
+    const path = this.path(number);
+    const file = await this.#disk.open(`${path}.new`, "create");
+    try {
+      await writeAll(file, head, 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await this.#disk.rename(`${path}.new`, path);
+    await this.#disk.syncFolder(this.folder);
+  }
+
+  openToWrite(number: number): Promise<DiskFile> {
+    return this.#disk.open(this.path(number), "write");
+  }
+
+  async remove(number: number): Promise<void> {
+    await this.#closeFile(number);
+    await this.#disk.rm(this.path(number));
+    await this.#disk.syncFolder(this.folder);
+  }
+
+  /** Calls `read` with the file of a segment, which stays open for later reads. */
+  async use<Result>(number: number, read: (file: DiskFile) => Promise<Result>): Promise<Result> {
+    const known = this.#open.get(number);
+    const opened = known ?? this.#disk.open(this.path(number), "read");
+    this.#open.delete(number);
+    this.#open.set(number, opened);
+    try {
+      return await read(await opened);
+    } catch (error) {
+      await this.#closeFile(number);
+      throw error;
+    } finally {
+      const [oldest] = this.#open.keys();
+      if (this.#open.size > mostOpen && oldest !== undefined && oldest !== number) await this.#closeFile(oldest);
+    }
+  }
+
+  /** The bytes of buffered events, in the order of `places`; `take` takes one of what was read. */
+  async entries(
+    places: readonly Location[],
+    take: (data: Buffer, at: number, length: number, place: Location) => Buffer,
+  ): Promise<Buffer[]> {
+    const found = Array.from<Buffer>({ length: places.length });
+    const groups = groupsOf(places);
+    const next = groups[Symbol.iterator]();
+    const work = async (): Promise<void> => {
+      for (const { segment, start, end, indexes } of next) {
+        const data = Buffer.allocUnsafe(end - start);
+        const read = await this.use(segment, (file) => readAll(file, data, start));
+        for (const index of indexes) {
+          const place = places[index]!;
+          found[index] = take(data.subarray(0, read), place.offset - start, place.length, place);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(parallel, groups.length) }, work));
+    return found;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((number) => this.#closeFile(number)));
+  }
+
+  async #closeFile(number: number): Promise<void> {
+    const opened = this.#open.get(number);
+    this.#open.delete(number);
+    await opened?.then((file) => file.close()).catch(() => undefined);
+  }
+}
+
+interface Group {
+  segment: number;
+  start: number;
+  end: number;
+  /** Of the places that it covers. */
+  indexes: number[];
+}
+
+/** The places in groups that are read at once. */
+function groupsOf(places: readonly Location[]): Group[] {
+  const order = places
+    .map((_place, index) => index)
+    .toSorted((one, other) => {
+      const [a, b] = [places[one]!, places[other]!];
+      return a.segment - b.segment || a.offset - b.offset;
+    });
+  const groups: Group[] = [];
+  for (const index of order) {
+    const { segment, offset, length } = places[index]!;
+    const end = offset + entryPrefix + length;
+    const last = groups.at(-1);
+    const isNear = last?.segment === segment && offset - last.end <= gap && end - last.start <= together;
+    if (last === undefined || !isNear) groups.push({ segment, start: offset, end, indexes: [index] });
+    else {
+      last.end = Math.max(last.end, end);
+      last.indexes.push(index);
+    }
+  }
+  return groups;
+}
+
+/** Fills `target` from `position` on; resolves with how much was there. */
+export async function readAll(file: DiskFile, target: Buffer, position: number): Promise<number> {
+  let read = 0;
+  while (read < target.length) {
+    const count = await file.read(target.subarray(read), position + read);
+    if (count === 0) break;
+    read += count;
+  }
+  return read;
+}
+
+export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length;) {
+    written += await file.write(bytes.subarray(written), position + written);
+  }
+}

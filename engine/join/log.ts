@@ -1,0 +1,492 @@
+import { EngineError } from "../core/errors.ts";
+import { diskReserve, type Disk, type DiskFile } from "../core/disk.ts";
+import { makeFolders } from "../state/durable-files.ts";
+import type { Location } from "./buffered-events.ts";
+import { LogFiles, readAll, writeAll } from "./log-files.ts";
+import {
+  decodeHead,
+  decodeSegmentHead,
+  encodePart,
+  encodeSegmentHead,
+  type Entry,
+  entryBytes,
+  entryPrefix,
+  fixedHead,
+  headLengthOf,
+  areWholeRows,
+  EntryTable,
+  isWhole,
+  type Part,
+  type PartHead,
+  type SegmentHead,
+  segmentHeadLength,
+} from "./part.ts";
+
+/** A segment gets no further step from this size on, in bytes. */
+const usualSegment = 64 * 1024 * 1024;
+/** Batches whose steps are remembered: more than may be pending at the same time. */
+const rememberedTokens = 1_000;
+/** Rows of the newest parts are kept in memory until they are read, up to so many bytes. */
+const keptRows = 32 * 1024 * 1024;
+
+export interface LogOptions {
+  /** Identifies keys, windows and sides, 32 hex digits. Entries of another shape are forgotten. */
+  shape: string;
+  /** Rows up to this one are settled. */
+  trimmed: number;
+  segmentBytes?: number;
+}
+
+/** A part with rows that are not settled. */
+interface RowPart {
+  segment: number;
+  /** Where the part begins. */
+  offset: number;
+  first: number;
+  count: number;
+}
+
+/** Rows of one part. */
+export interface Rows {
+  /** The sequence of the first. */
+  first: number;
+  /** The batch clock of the step that made them, in milliseconds since the epoch. */
+  clock: number;
+  /** Where each begins and ends in `bytes`: the end of one is the beginning of the next. */
+  places: Uint32Array;
+  bytes: Buffer;
+}
+
+interface Segment {
+  number: number;
+  head: SegmentHead;
+  /** After its last durable step. */
+  end: number;
+}
+
+/** An entry of the log, with the place of its bytes. */
+export type FoundEntry = Entry & Location & { isMoved: boolean };
+
+/** Gets what a log has, in its order. */
+export interface LogReader {
+  /** A step at this time, in milliseconds since the epoch; its entries follow. */
+  step(clock: number): void;
+  entry(entry: FoundEntry): void;
+}
+
+/** Where the entries of a part lie, in the order of the part. */
+export interface PlacedEntries {
+  segment: number;
+  offsets: number[];
+}
+
+/**
+ * The durable log of a join: each step holds the rows that it made and the events that it buffered, as one (see
+ * `part.ts`). A step is durable as a whole or not at all; the next one begins when the one before is durable.
+ *
+ * Segment files are removed when their rows are settled and none of their entries counts any more. Calls must not
+ * overlap, except for reads.
+ */
+export class JoinLog {
+  readonly #disk: Disk;
+  readonly #files: LogFiles;
+  readonly #segmentBytes: number;
+  readonly #segments: Segment[];
+  /** The file of the newest segment; undefined until there is one. */
+  #active: DiskFile | undefined;
+  /** Bytes of an unfinished step may follow the last durable one. */
+  #isRagged = false;
+  #rowParts: RowPart[] = [];
+  #nextRow = 1;
+  #trimmed: number;
+  readonly #tokens = new Set<string>();
+  /** By the first row of their part. */
+  readonly #kept = new Map<number, Rows>();
+  #keptBytes = 0;
+  readonly #shape: string;
+
+  private constructor(
+    disk: Disk,
+    files: LogFiles,
+    segments: Segment[],
+    active: DiskFile | undefined,
+    options: LogOptions,
+  ) {
+    this.#disk = disk;
+    this.#files = files;
+    this.#segments = segments;
+    this.#active = active;
+    this.#trimmed = options.trimmed;
+    this.#shape = options.shape;
+    this.#segmentBytes = options.segmentBytes ?? usualSegment;
+  }
+
+  /**
+   * Opens the log in the folder `path`, making it where there is none. `reader` gets what may still count, in the order of the
+   * log. Resolves with the log, and how many entries of another shape it has forgotten. Throws EngineError
+   * STORAGE_FAILED where the log is damaged, and errors of the system.
+   */
+  static async open(
+    disk: Disk,
+    path: string,
+    options: LogOptions,
+    reader: LogReader,
+  ): Promise<{ log: JoinLog; forgotten: number }> {
+    await makeFolders(disk, path);
+    const files = new LogFiles(disk, path);
+    const found = await readSegments(files);
+    const counting = found.findLastIndex(({ head }) => head.shape !== options.shape) + 1;
+    const loads: LoadedPart[] = [];
+    const segments: Segment[] = [];
+    let forgotten = 0;
+    for (const [index, { number, head }] of found.entries()) {
+      const isLast = index === found.length - 1;
+      const { parts, end } = await readParts(files, number, isLast);
+      for (const part of parts) {
+        if (index < counting) forgotten += part.head.entries.count;
+        else readEntries(part, reader);
+        loads.push({ ...part, head: { ...part.head, entries: noEntries } });
+      }
+      segments.push({ number, head, end });
+    }
+    const active = await openActive(files, segments.at(-1));
+    const log = new JoinLog(disk, files, segments, active, options);
+    log.#load(loads);
+    const isUsable = active !== undefined && counting < found.length;
+    if (!isUsable) await log.#roll({ keptUpTo: log.#nextRow - 1 });
+    return { log, forgotten };
+  }
+
+  /** Whether the step of a batch is durable. */
+  has(token: string): boolean {
+    return this.#tokens.has(token);
+  }
+
+  /** The sequence of the newest row. */
+  get lastRow(): number {
+    return this.#nextRow - 1;
+  }
+
+  /** Rows that are not settled. */
+  get unsettledRows(): number {
+    return this.#rowParts.reduce((sum, { first, count }) => sum + count - Math.max(0, this.#trimmed - first + 1), 0);
+  }
+
+  /** Bytes of its files. */
+  get bytes(): number {
+    return this.#segments.reduce((sum, { end }) => sum + end, 0);
+  }
+
+  /**
+   * Writes a step: `parts` in their order, of which the last one says that it is the last. Resolves when it is durable,
+   * with the places of the entries. When it throws, the log is as before, and the same step may be written again.
+   */
+  async write(parts: AsyncIterable<Part>): Promise<PlacedEntries[]> {
+    await this.#cut();
+    if (this.#current.end >= this.#segmentBytes) await this.#roll({ keptUpTo: this.#nextRow - 1 });
+    const [segment, file] = [this.#current, this.#active!];
+    const placed: PlacedEntries[] = [];
+    const written: { part: Part; offset: number; bytes: Buffer }[] = [];
+    let at = segment.end;
+    this.#isRagged = true;
+    for await (const part of parts) {
+      const { bytes, offsets } = encodePart(part);
+      await this.#checkRoom(bytes.length);
+      await writeAll(file, bytes, at);
+      placed.push({ segment: segment.number, offsets: offsets.map((offset) => at + offset) });
+      written.push({ part, offset: at, bytes });
+      at += bytes.length;
+    }
+    await file.datasync();
+    this.#isRagged = false;
+    segment.end = at;
+    for (const { part, offset, bytes } of written) this.#note(segment.number, part, offset, bytes);
+    return placed;
+  }
+
+  /** The rows from `position` on, of one part, if there are any. Settled rows may be returned or not. */
+  async rowsFrom(position: number): Promise<Rows | undefined> {
+    const part = this.#partOf(position);
+    if (part === undefined) return undefined;
+    const kept = this.#kept.get(part.first);
+    return kept ?? this.#readRows(part);
+  }
+
+  /** Rows before `position` are read, and need not be kept in memory. */
+  passed(position: number): void {
+    for (const [first, rows] of this.#kept) {
+      if (first + rows.places.length - 1 > position) continue;
+      this.#kept.delete(first);
+      this.#keptBytes -= rows.bytes.length;
+    }
+  }
+
+  /** The bytes of buffered events, in the order of their places. Throws EngineError STORAGE_FAILED where one is damaged. */
+  async entries(places: readonly Location[]): Promise<Buffer[]> {
+    return this.#files.entries(places, (data, at, length, { segment, offset }) => {
+      const bytes = entryBytes(data, at, length);
+      if (bytes === undefined) throw damaged(this.#files.path(segment), offset);
+      return bytes;
+    });
+  }
+
+  /** Rows up to `position` are settled. */
+  trim(position: number): void {
+    this.#trimmed = Math.max(this.#trimmed, position);
+    const keep = this.#rowParts.findIndex(({ first, count }) => first + count - 1 > this.#trimmed);
+    this.#rowParts.splice(0, keep === -1 ? this.#rowParts.length : keep);
+    this.passed(this.#trimmed);
+  }
+
+  /** The segments that get no further step and whose rows are settled, with their sizes in bytes, oldest first. */
+  get settledSegments(): { number: number; bytes: number }[] {
+    const holding = new Set(this.#rowParts.map(({ segment }) => segment));
+    return this.#segments
+      .slice(0, -1)
+      .filter(({ number }) => !holding.has(number))
+      .map(({ number, end }) => ({ number, bytes: end }));
+  }
+
+  /** Removes a segment of which nothing counts. */
+  async remove(number: number): Promise<void> {
+    await this.#files.remove(number);
+    const index = this.#segments.findIndex((segment) => segment.number === number);
+    if (index !== -1) this.#segments.splice(index, 1);
+  }
+
+  /** Begins a segment: rows after `keptUpTo` that are in earlier ones do not count. */
+  async drop(keptUpTo: number): Promise<void> {
+    await this.#roll({ keptUpTo });
+    this.#rowParts = this.#rowParts
+      .map((part) => ({ ...part, count: Math.min(part.count, keptUpTo - part.first + 1) }))
+      .filter(({ count }) => count > 0);
+  }
+
+  async close(): Promise<void> {
+    await this.#active?.close();
+    await this.#files.close();
+  }
+
+  get #current(): Segment {
+    return this.#segments.at(-1)!;
+  }
+
+  #load(parts: readonly LoadedPart[]): void {
+    const remaining = parts[Symbol.iterator]();
+    let next = remaining.next();
+    for (const { head, number } of this.#segments) {
+      this.#nextRow = Math.max(this.#nextRow, head.firstRow);
+      // What was dropped came before this segment.
+      this.#rowParts = this.#rowParts
+        .map((part) => ({ ...part, count: Math.min(part.count, head.keptUpTo - part.first + 1) }))
+        .filter(({ count }) => count > 0);
+      for (; next.done !== true && next.value.number === number; next = remaining.next()) {
+        const { firstRow: first, rowEnds, token } = next.value.head;
+        this.#remember(token);
+        if (rowEnds.length === 0) continue;
+        this.#rowParts.push({ segment: number, offset: next.value.offset, first, count: rowEnds.length });
+        this.#nextRow = first + rowEnds.length;
+      }
+    }
+    this.#nextRow = Math.max(this.#nextRow, this.#trimmed + 1);
+    this.trim(this.#trimmed);
+  }
+
+  #note(segment: number, part: Part, offset: number, bytes: Buffer): void {
+    const { firstRow: first, rowEnds, clock, token } = part;
+    this.#remember(token);
+    if (rowEnds.length === 0) return;
+    this.#rowParts.push({ segment, offset, first, count: rowEnds.length });
+    this.#nextRow = first + rowEnds.length;
+    if (this.#keptBytes + bytes.length > keptRows) return;
+    this.#keptBytes += bytes.length;
+    const rowsAt = headLengthOf(bytes)!;
+    const places = Uint32Array.of(rowsAt, ...rowEnds.map((end) => rowsAt + end));
+    this.#kept.set(first, { first, clock, places, bytes });
+  }
+
+  #remember(token: string): void {
+    if (/^0*$/.test(token)) return;
+    this.#tokens.add(token);
+    if (this.#tokens.size <= rememberedTokens) return;
+    const [oldest] = this.#tokens;
+    this.#tokens.delete(oldest!);
+  }
+
+  /** The part with a row, or the first one after it. */
+  #partOf(position: number): RowPart | undefined {
+    let [low, high] = [0, this.#rowParts.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const { first, count } = this.#rowParts[middle]!;
+      if (first + count - 1 < position) low = middle + 1;
+      else high = middle;
+    }
+    return this.#rowParts[low];
+  }
+
+  async #readRows({ segment, offset, first, count }: RowPart): Promise<Rows> {
+    const part = await this.#files.use(segment, async (file) => readPart(file, offset));
+    if (part === undefined || part.firstRow !== first || part.rowEnds.length < count) {
+      throw damaged(this.#files.path(segment), offset);
+    }
+    const bytes = Buffer.allocUnsafe(part.rowBytes);
+    const rowsAt = offset + part.headLength;
+    const read = await this.#files.use(segment, (file) => readAll(file, bytes, rowsAt));
+    if (read < bytes.length || !areWholeRows(part, bytes)) {
+      throw damaged(this.#files.path(segment), offset);
+    }
+    const places = Uint32Array.of(0, ...part.rowEnds.subarray(0, count));
+    return { first, clock: part.clock, places, bytes };
+  }
+
+  /** Cuts what an unfinished step has left. */
+  async #cut(): Promise<void> {
+    if (!this.#isRagged) return;
+    await this.#active!.truncate(this.#current.end);
+    await this.#active!.sync();
+    this.#isRagged = false;
+  }
+
+  async #roll({ keptUpTo }: Pick<SegmentHead, "keptUpTo">): Promise<void> {
+    const number = (this.#segments.at(-1)?.number ?? 0) + 1;
+    const head: SegmentHead = { shape: this.#shape, firstRow: this.#nextRow, keptUpTo };
+    await this.#files.make(number, encodeSegmentHead(head));
+    const file = await this.#files.openToWrite(number);
+    // Its steps are durable; nothing is written to it any more.
+    await this.#active?.close().catch(() => undefined);
+    this.#active = file;
+    this.#segments.push({ number, head, end: segmentHeadLength });
+    this.#isRagged = false;
+  }
+
+  async #checkRoom(bytes: number): Promise<void> {
+    if ((await this.#disk.freeBytes(this.#files.folder)) >= diskReserve + bytes) return;
+    throw new EngineError("DISK_FULL", "the disk of the data dir is full: make room, then it goes on");
+  }
+}
+
+interface LoadedPart {
+  head: PartHead;
+  offset: number;
+  number: number;
+}
+
+async function readSegments(files: LogFiles): Promise<{ number: number; head: SegmentHead }[]> {
+  const found: { number: number; head: SegmentHead }[] = [];
+  for (const number of await files.numbers()) {
+    const bytes = Buffer.alloc(segmentHeadLength);
+    await files.use(number, (file) => readAll(file, bytes, 0));
+    const head = decodeSegmentHead(bytes);
+    if (head === undefined) throw damaged(files.path(number), 0);
+    found.push({ number, head });
+  }
+  return found;
+}
+
+/**
+ * The parts of the whole steps of a segment. After the last whole step of the newest segment there may be a step that a
+ * crash cut short: it was never durable, and is left out. Anything else that is broken is damage.
+ */
+async function readParts(
+  files: LogFiles,
+  number: number,
+  isNewest: boolean,
+): Promise<{ parts: LoadedPart[]; end: number }> {
+  return files.use(number, async (file) => {
+    const size = await file.size();
+    const parts: LoadedPart[] = [];
+    let open: LoadedPart[] = [];
+    let end = segmentHeadLength;
+    for (let at = end; at < size;) {
+      const head = await readPart(file, at);
+      const next = head === undefined ? Infinity : at + head.headLength + head.dataLength;
+      if (head === undefined || next > size || (isNewest && !(await hasWholeData(file, head, at)))) break;
+      open.push({ head, offset: at, number });
+      at = next;
+      if (!head.isLast) continue;
+      parts.push(...open);
+      open = [];
+      end = at;
+    }
+    if (end < size && (!isNewest || (await holdsLaterStep(file, end, size)))) throw damaged(files.path(number), end);
+    return { parts, end };
+  });
+}
+
+async function readPart(file: DiskFile, at: number): Promise<PartHead | undefined> {
+  const fixed = Buffer.alloc(fixedHead);
+  if ((await readAll(file, fixed, at)) < fixedHead) return undefined;
+  const length = headLengthOf(fixed);
+  if (length === undefined) return undefined;
+  const head = Buffer.alloc(length);
+  return (await readAll(file, head, at)) < length ? undefined : decodeHead(head);
+}
+
+async function hasWholeData(file: DiskFile, head: PartHead, at: number): Promise<boolean> {
+  const data = Buffer.allocUnsafe(head.dataLength);
+  return (await readAll(file, data, at + head.headLength)) === data.length && isWhole(head, data);
+}
+
+/**
+ * Whether a step was begun after the broken one was durable. A step is durable before the next one begins, so parts of
+ * two batches after the broken place show that it was not a crash that broke it.
+ */
+async function holdsLaterStep(file: DiskFile, from: number, size: number): Promise<boolean> {
+  const bytes = Buffer.alloc(size - from);
+  await readAll(file, bytes, from);
+  let before: string | undefined;
+  for (let at = 0; at + fixedHead <= bytes.length; at += 1) {
+    const length = headLengthOf(bytes.subarray(at, at + fixedHead));
+    if (length === undefined || at + length > bytes.length) continue;
+    const head = decodeHead(bytes.subarray(at, at + length));
+    if (head === undefined) continue;
+    if (at > 0 && before === undefined && head.isLast) return true;
+    if (before !== undefined && head.token !== before) return true;
+    before = head.token;
+  }
+  return false;
+}
+
+/** Each entry that `reader` gets is good until the next one. */
+function readEntries({ head, offset, number: segment }: LoadedPart, reader: LogReader): void {
+  const { entries, isMoved, clock } = head;
+  if (!isMoved) reader.step(clock);
+  let at = offset + head.headLength + head.rowBytes;
+  const entry: FoundEntry = {
+    side: "left",
+    print: new Uint32Array(4),
+    id: 0,
+    time: 0,
+    length: 0,
+    segment,
+    offset: at,
+    isMoved,
+  };
+  for (let index = 0; index < entries.count; index += 1) {
+    entries.read(index, entry);
+    entry.offset = at;
+    reader.entry(entry);
+    at += entryPrefix + entry.length;
+  }
+}
+
+const noEntries = new EntryTable(Buffer.alloc(0));
+
+/** Opens the newest segment to write after its last whole step; undefined where there is none. */
+async function openActive(files: LogFiles, newest: Segment | undefined): Promise<DiskFile | undefined> {
+  if (newest === undefined) return undefined;
+  const file = await files.openToWrite(newest.number);
+  try {
+    if ((await file.size()) > newest.end) await file.truncate(newest.end);
+    await file.sync();
+    return file;
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+function damaged(path: string, offset: number): EngineError {
+  return new EngineError("STORAGE_FAILED", `${path}: the part at byte ${offset} is damaged: restore the folder`);
+}

@@ -1,0 +1,174 @@
+import { createHash } from "node:crypto";
+import { durationMs } from "../../schemas/duration.ts";
+import type { JoinConfig } from "../../schemas/pipeline.ts";
+import type { Disk } from "../core/disk.ts";
+import type { Source } from "../core/source.ts";
+import { Arrivals } from "../flow/arrivals.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { Side } from "./buffered-events.ts";
+import { JoinLog } from "./log.ts";
+import { type StepResult, TemporalJoin } from "./temporal-join.ts";
+
+export interface OpenJoinOptions {
+  pipeline_id: string;
+  config: JoinConfig;
+  disk: Disk;
+  /** The folder of its log. */
+  folder: string;
+  /** Rows up to this one are settled. */
+  settled: number;
+  /** The most memory of its index, in bytes. */
+  memory: number;
+  telemetry: Telemetry;
+}
+
+/** Rows that wait for the table: beyond these no event of the sides is read. */
+const mostWaiting = 500_000;
+/** What it holds is reported at most so often, in milliseconds. */
+const reportEvery = 1_000;
+
+/**
+ * The join of a pipeline while that runs: opened with the first call that needs it, and again after a failure of the disk.
+ */
+export class OpenJoin {
+  readonly #options: OpenJoinOptions;
+  /** Called when there are new rows. */
+  onRows: () => void = () => undefined;
+  #opening: Promise<TemporalJoin> | undefined;
+  #join: TemporalJoin | undefined;
+  readonly #room = new Arrivals();
+  #reported = 0;
+  #since: { rows: number } & Record<Side, number> = { rows: 0, left: 0, right: 0 };
+
+  constructor(options: OpenJoinOptions) {
+    this.#options = options;
+  }
+
+  /** The join, opened. Throws EngineError as `TemporalJoin.open`. */
+  readonly open = (): Promise<TemporalJoin> => {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  };
+
+  /** A step is durable. */
+  readonly stepped = ({ rows, unmatched }: StepResult): void => {
+    this.#since.rows += rows;
+    this.#since.left += unmatched.left;
+    this.#since.right += unmatched.right;
+    if (rows > 0) this.onRows();
+    if (performance.now() - this.#reported >= reportEvery) this.#report();
+  };
+
+  /** Rows are in the table: their files may be removed. What fails is done with a later call. */
+  readonly settled = (): void => {
+    this.#room.came();
+    void this.#join?.reclaim().catch(() => undefined);
+  };
+
+  /**
+   * Ends the windows of the time before any batch that comes; resolves with why none may begin, as a text, while the
+   * index is at its limit.
+   */
+  readonly beforeBatch = async (oldest: number): Promise<string | undefined> => {
+    const join = await this.open();
+    const { left, right } = await join.expire(oldest);
+    this.#since.left += left;
+    this.#since.right += right;
+    if (left + right > 0 || performance.now() - this.#reported >= reportEvery) this.#report();
+    const { memory } = this.#options;
+    if (join.memory < memory) return undefined;
+    const events = join.held("left").events + join.held("right").events;
+    return `the join buffers ${events} events, whose index takes ${join.memory} of ${memory} bytes of memory`;
+  };
+
+  /** A source of the sides that is not read while too many rows wait for the table. */
+  limited(source: Source): Source {
+    return new Proxy(source, {
+      get: (target, name) => {
+        if (name === "next") {
+          return async (...given: Parameters<Source["next"]>) => (this.#hasRoom ? target.next(...given) : []);
+        }
+        if (name === "wait") {
+          return async (...[count, until, signal]: Parameters<Source["wait"]>) => {
+            await this.#room.wait(() => this.#hasRoom, until, signal);
+            if (this.#hasRoom) await target.wait(count, until, signal);
+          };
+        }
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? (value as (...given: unknown[]) => unknown).bind(target) : value;
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    const join = await this.#opening?.catch(() => undefined);
+    if (join === undefined) return;
+    this.#report();
+    await join.close();
+  }
+
+  get #hasRoom(): boolean {
+    return this.#join === undefined || this.#join.waitingRows < mostWaiting;
+  }
+
+  async #open(): Promise<TemporalJoin> {
+    const { pipeline_id, config, disk, folder: path, settled: trimmed, telemetry } = this.#options;
+    const { left_source: left, right_source: right } = config;
+    const join = await TemporalJoin.open({
+      disk,
+      path,
+      trimmed,
+      shape: shapeOf(config),
+      windows: { left: durationMs(left.time_window), right: durationMs(right.time_window) },
+      fields: { left: outputsOf(config, left.source_id), right: outputsOf(config, right.source_id) },
+    });
+    if (join.forgotten > 0) telemetry.joinForgot({ pipeline_id, events: join.forgotten });
+    this.#join = join;
+    this.#report();
+    return join;
+  }
+
+  #report(): void {
+    const join = this.#join!;
+    this.#reported = performance.now();
+    const { rows, left, right } = this.#since;
+    this.#since = { rows: 0, left: 0, right: 0 };
+    this.#options.telemetry.joined({
+      pipeline_id: this.#options.pipeline_id,
+      rows,
+      waiting: join.waitingRows,
+      memory: join.memory,
+      storage: join.bytes,
+      left: { ...join.held("left"), unmatched: left },
+      right: { ...join.held("right"), unmatched: right },
+    });
+  }
+}
+
+/**
+ * Drops what a join buffers, and the rows that no pending batch names: those after `named`. For a pipeline at rest that is
+ * terminated. Throws EngineError as `JoinLog.open`.
+ */
+export async function dropJoin(disk: Disk, folder: string, named: number): Promise<void> {
+  const { log } = await JoinLog.open(disk, folder, { shape: "0".repeat(32), trimmed: 0 }, unread);
+  try {
+    await log.drop(named);
+  } finally {
+    await log.close();
+  }
+}
+
+const unread = { step: () => undefined, entry: () => undefined };
+
+function outputsOf({ output_fields }: JoinConfig, source_id: string): JoinConfig["output_fields"] {
+  return output_fields.filter((output) => output.source_id === source_id);
+}
+
+/** Identifies what decides which events match: events that were buffered under another one do not count. */
+export function shapeOf({ left_source, right_source }: JoinConfig): string {
+  const sides = [left_source, right_source].map(({ source_id, key, time_window }) => [source_id, key, time_window]);
+  return createHash("sha256").update(JSON.stringify(sides)).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,105 @@
+import type { JoinConfig, PipelineConfig } from "../../schemas/pipeline.ts";
+import { durationMs } from "../../schemas/duration.ts";
+import { quantityBytes } from "../../schemas/quantity.ts";
+import { type BatchRecord, type Journal, nextPosition } from "../core/journal.ts";
+import { joinFeed } from "../core/positions.ts";
+import { batchNumbers, type PipelineOptions } from "../delivery/pipeline.ts";
+import { RetryPause } from "../flow/retry-pause.ts";
+import { JoinedPipelines, overriding } from "../join/joined-pipelines.ts";
+import { JoinedSource } from "../join/joined-source.ts";
+import { OpenJoin } from "../join/open-join.ts";
+import { RememberedKeys } from "../transforms/dedup/remembered-keys.ts";
+import { compileSides, type CompileOptions } from "./compile.ts";
+import type { ThreadMachine } from "./host.ts";
+import type { PipelineSpec } from "./protocol.ts";
+
+/** A batch of the sides has at most this many events. A larger one would only take more memory. */
+const sidesBatch = 20_000;
+/** How long a batch of the sides waits for more events, at most, in milliseconds: it comes on top of `max_delay_time`. */
+const sidesDelay = 50;
+
+/**
+ * The two pipelines of a pipeline with a join. `options` are those that it would have without one: its source feeds the
+ * sides, and `compiled` takes the rows to the table.
+ */
+export function buildJoined(
+  spec: PipelineSpec & Required<Pick<PipelineSpec, "join">>,
+  options: PipelineOptions,
+  compiling: (revision: number) => CompileOptions,
+  { disk, clockOf: _clockOf }: Pick<ThreadMachine, "disk" | "clockOf">,
+): JoinedPipelines {
+  const { pipeline_id, config, revision, progress } = spec;
+  const { journal, telemetry } = options;
+  const pending = journal.pending(pipeline_id);
+  const settled = progress.positions[joinFeed] ?? 0;
+  const join = new OpenJoin({
+    pipeline_id,
+    config: joinOf(config),
+    disk,
+    folder: spec.join.folder,
+    settled,
+    memory: memoryOf(config),
+    telemetry,
+  });
+  const source = new JoinedSource({
+    open: join.open,
+    next: nextPosition(joinFeed, progress, pending) ?? 1,
+    settled,
+    pause: new RetryPause(pipeline_id, telemetry),
+    onSettled: join.settled,
+  });
+  join.onRows = () => source.arrived();
+  const drawNumber = batchNumbers(journal, pipeline_id);
+  const sidesOf = (of: number): ReturnType<typeof compileSides> =>
+    compileSides(compiling(of), { open: join.open, onStep: join.stepped });
+  const delay = Math.max(1, Math.min(sidesDelay, Math.round(durationMs(config.sink.max_delay_time) / 4)));
+  return new JoinedPipelines({
+    join,
+    sides: {
+      ...options,
+      into: "join",
+      drawNumber,
+      source: join.limited(options.source),
+      journal: journalOf(journal, ({ into }) => into === "join"),
+      limits: { max_batch_size: sidesBatch, max_delay_time: `${delay}ms` },
+      // A step follows from the one before.
+      replicas: 1,
+      // What reaches the table is counted by the pipeline of the rows.
+      telemetry: overriding(telemetry, { inserted: nothing, atLeastOnce: nothing }),
+      compiled: sidesOf(revision),
+      compiledOf: sidesOf,
+      beforeBatch: join.beforeBatch,
+    },
+    rows: {
+      ...options,
+      drawNumber,
+      source,
+      journal: journalOf(journal, ({ into }) => into !== "join"),
+      telemetry: overriding(telemetry, { eventsRead: nothing, keysHeld: nothing }),
+      maxAge: Infinity,
+      // Dedup has decided before the join.
+      keys: new RememberedKeys({ storage: Infinity, memory: Infinity }),
+    },
+  });
+}
+
+function nothing(): void {}
+
+/** The journal of one of the two pipelines: it has the pending batches that are its own. */
+function journalOf(journal: Journal, isOwn: (record: BatchRecord) => boolean): Journal {
+  return { ...journal, pending: (pipeline_id) => journal.pending(pipeline_id).filter(isOwn) };
+}
+
+function joinOf({ pipeline_id, join }: PipelineConfig): JoinConfig {
+  if (join === undefined) throw new Error(`pipeline ${pipeline_id}: expected a join`);
+  return join;
+}
+
+/** The memory that the transforms of both sides may have, together. */
+function memoryOf({ sources, resources }: PipelineConfig): number {
+  const limits = sources.map(
+    ({ source_id }) => resources.transform.find((of) => of.source_id === source_id)?.limits.memory,
+  );
+  const known = limits.filter((limit) => limit !== undefined);
+  return known.length === 0 ? Infinity : known.reduce((sum, limit) => sum + quantityBytes(limit), 0);
+}

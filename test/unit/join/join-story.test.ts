@@ -1,0 +1,115 @@
+import * as fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Disk } from "../../../engine/core/disk.ts";
+import { BufferedEvents } from "../../../engine/join/buffered-events.ts";
+import { JoinLog } from "../../../engine/join/log.ts";
+import { JoinStory, type JoinHappening } from "../../support/simulation/join-story.ts";
+
+/** 300 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 300);
+const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+const timeout = 120_000 + numRuns * 200;
+
+const crash = fc.option(fc.nat({ max: 150 }), { nil: undefined, freq: 4 });
+const event = fc.record({
+  side: fc.constantFrom("left" as const, "right" as const),
+  key: fc.nat({ max: 4 }),
+  size: fc.oneof(fc.nat({ max: 30 }), fc.nat({ max: 400 })),
+});
+const fault = fc.record({
+  kind: fc.constant("fault" as const),
+  call: fc.constantFrom(
+    "write" as const,
+    "datasync" as const,
+    "sync" as const,
+    "truncate" as const,
+    "open" as const,
+    "rename" as const,
+    "read" as const,
+  ),
+  kth: fc.integer({ min: 1, max: 5 }),
+  fault: fc.record({
+    code: fc.constantFrom("EIO", "ENOSPC", "EMFILE"),
+    taken: fc.constantFrom("nothing" as const, "part" as const, "all" as const),
+  }),
+});
+const happening: fc.Arbitrary<JoinHappening> = fc.oneof(
+  {
+    weight: 12,
+    arbitrary: fc.record({
+      kind: fc.constant("step" as const),
+      after: fc.oneof(fc.nat({ max: 20 }), fc.integer({ min: -50, max: 300 }), fc.constantFrom(-4_000_000, 4_000_000)),
+      events: fc.array(event, { minLength: 1, maxLength: 8 }),
+      crash,
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("settle" as const), part: fc.nat({ max: 1000 }) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("reclaim" as const), crash }) },
+  { weight: 1, arbitrary: fc.constant({ kind: "reopen" as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: "crash" as const }) },
+  { weight: 4, arbitrary: fault },
+);
+const windows = fc.record({
+  left: fc.constantFrom(0, 30, 100, 1_000),
+  right: fc.constantFrom(0, 30, 100, 1_000),
+});
+
+/** Lives through stories until one breaks. */
+async function stories(runs: number, sabotage?: (disk: Disk) => Disk): Promise<void> {
+  const property = fc.asyncProperty(
+    fc.nat(),
+    windows,
+    fc.array(happening, { minLength: 5, maxLength: 60 }),
+    async (random, of, happenings) => {
+      const story = new JoinStory(random, of, sabotage);
+      await story.begin();
+      for (const one of happenings) await story.let(one);
+      await story.end();
+    },
+  );
+  await fc.assert(property, { numRuns: runs, seed });
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+test(
+  "whatever happens to process and disk, the rows are those of the model, each once",
+  () => stories(numRuns),
+  timeout,
+);
+
+describe("stories find planted faults", () => {
+  test("a position without its state: a step is not durable when its batch is committed", async () => {
+    await expect(stories(100, (disk) => ({ ...disk, open: unsynced(disk) }))).rejects.toThrow();
+  });
+
+  test("state without its position: the step of a batch is made again", async () => {
+    vi.spyOn(JoinLog.prototype, "has").mockReturnValue(false);
+    await expect(stories(100)).rejects.toThrow();
+  });
+
+  test("a right event does not replace the one before", async () => {
+    const add = Reflect.get(BufferedEvents.prototype, "add") as BufferedEvents["add"];
+    vi.spyOn(BufferedEvents.prototype, "add").mockImplementation(function (this: BufferedEvents, side, print, arrival) {
+      const present = side === "right" ? this.right(print) : 0;
+      return present === 0 ? add.call(this, side, print, arrival) : present;
+    });
+    await expect(stories(100)).rejects.toThrow();
+  });
+
+  test("windows end by another clock than that of the step", async () => {
+    const advance = Reflect.get(BufferedEvents.prototype, "advance") as BufferedEvents["advance"];
+    vi.spyOn(BufferedEvents.prototype, "advance").mockImplementation(function (this: BufferedEvents, clock) {
+      return advance.call(this, clock + 10);
+    });
+    await expect(stories(100)).rejects.toThrow();
+  });
+});
+
+/** Files whose syncs of data do nothing. */
+function unsynced(disk: Disk): Disk["open"] {
+  return async (path, mode) => {
+    const file = await disk.open(path, mode);
+    return { ...file, datasync: () => Promise.resolve() };
+  };
+}
