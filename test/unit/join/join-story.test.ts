@@ -89,7 +89,7 @@ describe("stories find planted faults", () => {
   });
 
   test("a right event does not replace the one before", async () => {
-    const add = Reflect.get(BufferedEvents.prototype, "add") as BufferedEvents["add"];
+    const add = Reflect.get<BufferedEvents, "add">(BufferedEvents.prototype, "add");
     vi.spyOn(BufferedEvents.prototype, "add").mockImplementation(function (this: BufferedEvents, side, print, arrival) {
       const present = side === "right" ? this.right(print) : 0;
       return present === 0 ? add.call(this, side, print, arrival) : present;
@@ -98,7 +98,7 @@ describe("stories find planted faults", () => {
   });
 
   test("windows end by another clock than that of the step", async () => {
-    const advance = Reflect.get(BufferedEvents.prototype, "advance") as BufferedEvents["advance"];
+    const advance = Reflect.get<BufferedEvents, "advance">(BufferedEvents.prototype, "advance");
     vi.spyOn(BufferedEvents.prototype, "advance").mockImplementation(function (this: BufferedEvents, clock) {
       return advance.call(this, clock + 10);
     });
