@@ -25,7 +25,7 @@ export interface OpenJoinOptions {
 /** Rows that wait for the table: beyond these no event of the sides is read. */
 const mostWaiting = 500_000;
 /** What it holds is reported at most so often, in milliseconds. */
-const reportEvery = 1_000;
+const reportEvery = 500;
 
 /**
  * The join of a pipeline while that runs: opened with the first call that needs it, and again after a failure of the disk.
@@ -37,7 +37,7 @@ export class OpenJoin {
   #opening: Promise<TemporalJoin> | undefined;
   #join: TemporalJoin | undefined;
   readonly #room = new Arrivals();
-  #reported = 0;
+  #reporting: NodeJS.Timeout | undefined;
   #since: { rows: number } & Record<Side, number> = { rows: 0, left: 0, right: 0 };
 
   constructor(options: OpenJoinOptions) {
@@ -59,12 +59,13 @@ export class OpenJoin {
     this.#since.left += unmatched.left;
     this.#since.right += unmatched.right;
     if (rows > 0) this.onRows();
-    if (performance.now() - this.#reported >= reportEvery) this.#report();
+    this.#reportSoon();
   };
 
   /** Rows are in the table: their files may be removed. What fails is done with a later call. */
   readonly settled = (): void => {
     this.#room.came();
+    this.#reportSoon();
     void this.#join?.reclaim().catch(() => undefined);
   };
 
@@ -77,7 +78,7 @@ export class OpenJoin {
     const { left, right } = await join.expire(oldest);
     this.#since.left += left;
     this.#since.right += right;
-    if (left + right > 0 || performance.now() - this.#reported >= reportEvery) this.#report();
+    if (left + right > 0) this.#reportSoon();
     const { memory } = this.#options;
     if (join.memory < memory) return undefined;
     const events = join.held("left").events + join.held("right").events;
@@ -106,6 +107,7 @@ export class OpenJoin {
   async close(): Promise<void> {
     const join = await this.#opening?.catch(() => undefined);
     if (join === undefined) return;
+    clearTimeout(this.#reporting);
     this.#report();
     await join.close();
   }
@@ -131,9 +133,13 @@ export class OpenJoin {
     return join;
   }
 
+  #reportSoon(): void {
+    this.#reporting ??= setTimeout(() => this.#report(), reportEvery).unref();
+  }
+
   #report(): void {
     const join = this.#join!;
-    this.#reported = performance.now();
+    this.#reporting = undefined;
     const { rows, left, right } = this.#since;
     this.#since = { rows: 0, left: 0, right: 0 };
     this.#options.telemetry.joined({

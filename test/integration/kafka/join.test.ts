@@ -1,0 +1,229 @@
+import { describe, expect, test, vi } from "vitest";
+import { defaultOptions } from "../../../schemas/index.ts";
+import type { PipelineConfig } from "../../../schemas/pipeline.ts";
+import { useKafka } from "../../support/kafka/use-kafka.ts";
+import { type KafkaScene, useScenes } from "./kafka-scene.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const inScene = useScenes(useKafka());
+
+const dedup = (source_id: string, key: string) => {
+  return { type: "dedup", source_id, config: { key, time_window: "1h" } };
+};
+
+/** Orders on the left, customers on the right, joined by the customer's number into one table. */
+class Desk {
+  readonly customers: string;
+  readonly scene: KafkaScene;
+
+  constructor(scene: KafkaScene) {
+    this.scene = scene;
+    this.customers = `${scene.topic}-customers`;
+  }
+
+  config({ windows = ["1h", "1h"], sink = {}, over = {} }: Partial<Wish> = {}): PipelineConfig {
+    const [orders] = this.scene.config().sources;
+    const fields = (...names: [string, string][]) => names.map(([name, type]) => ({ name, type }));
+    const [left, right] = windows;
+    const mapping = [
+      { name: "id", column_name: "id", column_type: "Int64" },
+      { name: "customer", column_name: "customer", column_type: "String" },
+      { name: "tags", column_name: "tags", column_type: "Array(String)" },
+    ];
+    return this.scene.config(
+      { mapping, max_batch_size: 50, max_delay_time: "100ms", ...sink },
+      {
+        sources: [
+          { ...orders, schema_fields: fields(["id", "int"], ["customer_id", "int"]) },
+          {
+            ...orders,
+            source_id: "customers",
+            topic: this.customers,
+            schema_fields: fields(["key", "string"], ["name", "string"], ["about.tags", "array"]),
+          },
+        ],
+        transforms: [dedup("input", "id")],
+        join: {
+          enabled: true,
+          type: "temporal",
+          left_source: { source_id: "input", key: "customer_id", time_window: left },
+          right_source: { source_id: "customers", key: "key", time_window: right },
+          output_fields: [
+            { source_id: "input", name: "id" },
+            { source_id: "customers", name: "name", output_name: "customer" },
+            { source_id: "customers", name: "about.tags", output_name: "tags" },
+          ],
+        },
+        ...over,
+      },
+    );
+  }
+
+  async orders(...orders: [id: number, customer: number][]): Promise<void> {
+    const events = orders.map(([id, customer_id]) => JSON.stringify({ id, customer_id }));
+    await this.scene.kafka.produce(this.scene.topic, events, { partition: 0 });
+  }
+
+  async names(...customers: [key: string, name: string][]): Promise<void> {
+    const events = customers.map(([key, name]) => JSON.stringify({ key, name, about: { tags: [name, "é\n"] } }));
+    await this.scene.kafka.produce(this.customers, events, { partition: 0 });
+  }
+
+  /** Resolves when the table has exactly these rows. */
+  async holds(...rows: [id: number, customer: string][]): Promise<void> {
+    const wanted = rows.map(([id, customer]) => `${id} ${customer}`).toSorted();
+    for (const end = Date.now() + 60_000; ;) {
+      const query = `SELECT id, customer, tags FROM ${this.scene.table} ORDER BY id`;
+      const found = await this.scene.server.query<{ id: string; customer: string; tags: string[] }>(query);
+      for (const { customer, tags } of found) expect(tags).toEqual([customer, "é\n"]);
+      const texts = found.map(({ id, customer }) => `${id} ${customer}`).toSorted();
+      if (found.length >= rows.length || Date.now() > end) {
+        expect(texts).toEqual(wanted);
+        return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+
+  /** Resolves when so many events of each side are buffered. */
+  buffers(left: number, right: number): Promise<unknown> {
+    return this.scene.until(({ join }) => join?.left.events === left && join.right.events === right);
+  }
+
+  async edit(config: PipelineConfig): Promise<void> {
+    await this.scene.stop();
+    await this.scene.running.engine.update(this.scene.pipeline_id, config, defaultOptions);
+    await this.scene.resume();
+  }
+}
+
+interface Wish {
+  windows: [left: string, right: string];
+  sink: Record<string, unknown>;
+  over: Record<string, unknown>;
+}
+
+function atDesk(play: (desk: Desk) => Promise<void>): Promise<void> {
+  return inScene(
+    async (scene) => {
+      const desk = new Desk(scene);
+      await scene.kafka.topics.create(desk.customers, { partitions: 1 });
+      await scene.server.client.command({
+        query: `ALTER TABLE ${scene.table} ADD COLUMN customer String, ADD COLUMN tags Array(String)`,
+      });
+      try {
+        await play(desk);
+      } finally {
+        await scene.running.engine.stop(scene.pipeline_id).catch(() => undefined);
+        await scene.kafka.topics.delete(desk.customers);
+      }
+    },
+    { partitions: 1 },
+  );
+}
+
+describe("a join of two topics", () => {
+  test("joins each left event once, with the newest right one; right ones serve many", () =>
+    atDesk(async (desk) => {
+      await desk.scene.create(desk.config());
+      await desk.orders([1, 7], [2, 7], [3, 8]);
+      await desk.buffers(3, 0);
+      await desk.names(["7", "Ann"]);
+      await desk.holds([1, "Ann"], [2, "Ann"]);
+      await desk.orders([4, 7], [4, 7]);
+      await desk.holds([1, "Ann"], [2, "Ann"], [4, "Ann"]);
+      await desk.names(["7", "Anna"], ["", "nobody"]);
+      await desk.buffers(1, 2);
+      await desk.orders([5, 7]);
+      await desk.holds([1, "Ann"], [2, "Ann"], [4, "Ann"], [5, "Anna"]);
+      const { counters, keys } = await desk.scene.until(({ counters: { rows_joined } }) => rows_joined === 4);
+      expect(counters).toMatchObject({ rows_written: 4, rows_joined: 4, duplicates_dropped: 1, events_read: 9 });
+      expect(keys?.keys).toBe(5);
+    }));
+
+  test("keeps what it buffers over stop, restart and an edit that is not of sides, keys or windows", () =>
+    atDesk(async (desk) => {
+      await desk.scene.create(desk.config());
+      await desk.orders([1, 7], [2, 8]);
+      await desk.names(["9", "Zoe"]);
+      await desk.buffers(2, 1);
+      await desk.scene.stop();
+      await desk.scene.resume();
+      await desk.names(["7", "Ann"]);
+      await desk.holds([1, "Ann"]);
+      await desk.edit(desk.config({ sink: { max_batch_size: 10 } }));
+      await desk.scene.reopen(() => desk.names(["8", "Bob"]));
+      await desk.orders([3, 9]);
+      await desk.holds([1, "Ann"], [2, "Bob"], [3, "Zoe"]);
+    }));
+
+  test("forgets what it buffers when a window changes, and when it is terminated", () =>
+    atDesk(async (desk) => {
+      await desk.scene.create(desk.config());
+      await desk.orders([1, 7]);
+      await desk.buffers(1, 0);
+      await desk.edit(desk.config({ windows: ["2h", "1h"] }));
+      await desk.buffers(0, 0);
+      await desk.orders([2, 7]);
+      await desk.buffers(1, 0);
+      await desk.scene.running.engine.terminate(desk.scene.pipeline_id);
+      await desk.scene.resume();
+      await desk.buffers(0, 0);
+      await desk.names(["7", "Ann"]);
+      await desk.orders([3, 7]);
+      await desk.holds([3, "Ann"]);
+    }));
+
+  test("counts the events of each side that leave their window unmatched", () =>
+    atDesk(async (desk) => {
+      await desk.scene.create(desk.config({ windows: ["300ms", "0"] }));
+      await desk.orders([1, 7]);
+      await desk.buffers(1, 0);
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      await desk.names(["7", "Ann"]);
+      await desk.scene.until(({ counters }) => counters.left_unmatched === 1);
+      await desk.buffers(0, 1);
+      await desk.orders([2, 7]);
+      await desk.holds([2, "Ann"]);
+    }));
+
+  test("has dead letters of its sides, and of rows, which are sent again into the side or to the table", () =>
+    atDesk(async (desk) => {
+      const { scene } = desk;
+      await scene.server.client.command({
+        query: `ALTER TABLE ${scene.table} ADD CONSTRAINT small CHECK id < 100`,
+      });
+      await scene.create(desk.config());
+      await desk.names(["7", "Ann"]);
+      await scene.kafka.produce(scene.topic, [JSON.stringify({ id: 1 })], { partition: 0 });
+      await desk.orders([2, 7], [100, 7]);
+      await desk.holds([2, "Ann"]);
+      await scene.until(({ dead_letters }) => dead_letters.total_messages === 2);
+      const queue = scene.running.engine.deadLetters(scene.pipeline_id);
+      const letters = queue.list(10).messages;
+      expect(letters.map(({ component }) => component).toSorted()).toEqual(["ingestor", "sink"]);
+      const row = letters.find(({ component }) => component === "sink")!;
+      expect(JSON.parse(row.original_message)).toEqual({ id: 100, customer: "Ann", tags: ["Ann", "é\n"] });
+      await scene.server.client.command({ query: `ALTER TABLE ${scene.table} DROP CONSTRAINT small` });
+      await scene.running.engine.reprocess(scene.pipeline_id, { mode: "all" });
+      await desk.holds([2, "Ann"], [100, "Ann"]);
+      await scene.until(({ dead_letters }) => dead_letters.total_messages === 1);
+    }));
+
+  test("goes on while the table is away: rows wait in the data dir, each for one insert", () =>
+    atDesk(async (desk) => {
+      const { scene } = desk;
+      await scene.create(desk.config());
+      await desk.names(["7", "Ann"]);
+      await desk.orders([1, 7]);
+      await desk.holds([1, "Ann"]);
+      scene.proxy.decideInserts(() => ({ kind: "lose" }));
+      await desk.orders(...Array.from({ length: 300 }, (_, index): [number, number] => [2 + index, 7]));
+      await scene.until(({ join }) => join?.waiting === 300);
+      await scene.reopen();
+      scene.proxy.decide();
+      await desk.holds(...Array.from({ length: 301 }, (_, index): [number, string] => [1 + index, "Ann"]));
+      await scene.until(({ join, pending_batches }) => join?.waiting === 0 && pending_batches === 0);
+    }));
+});
