@@ -10,6 +10,16 @@ export interface MixedMessage extends Message {
   topic: number;
 }
 
+interface Half {
+  id: number;
+  topic: number;
+}
+
+interface Topics {
+  topics: number;
+  joins?: boolean;
+}
+
 /**
  * Events for topics, by a seed: fields `id`, whole numbers from 0 on, and `n`, which follows from the id. Those with one
  * id go to one topic; from the second topic on the fields are called `number` and `note`.
@@ -21,11 +31,18 @@ export class KafkaMix {
   readonly #repeats: number;
   readonly #partitions: number;
   readonly #topics: number;
+  readonly #joins: boolean;
+  /** Ids whose event is in one of the topics only, and that other topic. */
+  readonly #halves: Half[] = [];
   #distinct = 0;
 
-  /** `repeats`: percent of events with an id that was there before, in any of the partitions of each topic. */
-  constructor(random: Random, repeats: number, partitions: number, topics: number) {
+  /**
+   * `repeats`: percent of events with an id that was there before, in any of the partitions of each topic. `joins`: each id
+   * has an event in both topics, one of them some time after the other; repeats are in the first.
+   */
+  constructor(random: Random, repeats: number, partitions: number, { topics, joins = false }: Topics) {
     this.#topics = topics;
+    this.#joins = joins;
     this.#random = random;
     this.#repeats = repeats;
     this.#partitions = partitions;
@@ -36,15 +53,39 @@ export class KafkaMix {
     return this.#distinct;
   }
 
-  *take(count: number): Generator<MixedMessage> {
+  take(count: number): Generator<MixedMessage> {
+    return this.#joins ? this.#takeBoth(count) : this.#take(count);
+  }
+
+  /** All ids that it begins with are in both topics at its end. */
+  *#takeBoth(count: number): Generator<MixedMessage> {
+    for (let taken = 0; taken < count || this.#halves.length > 0; taken += 1) {
+      const isEnding = taken >= count;
+      if (isEnding || (this.#halves.length > 0 && this.#random.below(100) < 50)) {
+        const [{ id, topic }] = this.#halves.splice(this.#random.below(this.#halves.length), 1) as [Half];
+        yield this.#message(id, topic);
+      } else if (this.#isRepeat()) {
+        yield this.#message(this.#earlier(), 0);
+      } else {
+        const [id, topic] = [this.#distinct++, this.#random.below(2)];
+        this.#halves.push({ id, topic: 1 - topic });
+        yield this.#message(id, topic);
+      }
+    }
+  }
+
+  *#take(count: number): Generator<MixedMessage> {
     for (let taken = 0; taken < count; taken += 1) {
       const id = this.#isRepeat() ? this.#earlier() : this.#distinct++;
-      const padding = this.padding === 0 ? {} : { padding: "x".repeat(this.padding) };
-      const topic = id % this.#topics;
-      const event = topic === 0 ? { id, n: noteOf(id) } : { number: id, note: noteOf(id) };
-      const value = JSON.stringify({ ...event, ...padding });
-      yield { topic, value, partition: this.#random.below(this.#partitions) };
+      yield this.#message(id, id % this.#topics);
     }
+  }
+
+  #message(id: number, topic: number): MixedMessage {
+    const padding = this.padding === 0 ? {} : { padding: "x".repeat(this.padding) };
+    const event = topic === 0 ? { id, n: noteOf(id) } : { number: id, note: noteOf(id) };
+    const value = JSON.stringify({ ...event, ...padding });
+    return { topic, value, partition: this.#random.below(this.#partitions) };
   }
 
   #isRepeat(): boolean {

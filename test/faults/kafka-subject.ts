@@ -53,7 +53,7 @@ export class KafkaSubject {
   private constructor(pipeline_id: string, table: CountedTable, options: SubjectOptions) {
     this.pipeline_id = pipeline_id;
     this.table = table;
-    this.mix = new KafkaMix(options.random, options.variant.repeats, partitions, options.variant.topics);
+    this.mix = new KafkaMix(options.random, options.variant.repeats, partitions, options.variant);
     this.#topics = topicsOf(pipeline_id, options);
     this.#options = options;
   }
@@ -135,8 +135,10 @@ export class KafkaSubject {
   async behind(ranges: readonly PositionRange[]): Promise<number> {
     const next = await this.#offsets();
     return ranges.reduce((sum, { feed, first, last }) => {
-      const { topic, partition } = kafkaPartition(feed)!;
-      const known = next.get(named(topic, partition)) ?? 0;
+      const of = kafkaPartition(feed);
+      // The rows of a join are in no topic.
+      if (of === undefined) return sum;
+      const known = next.get(named(of.topic, of.partition)) ?? 0;
       return sum + Math.max(0, last + 1 - Math.max(known, first));
     }, 0);
   }
@@ -152,6 +154,7 @@ pipeline_id: ${this.pipeline_id}
 sources:
 ${this.#topics.map((topic, index) => `  - ${JSON.stringify({ ...this.#source(topic, index), connection_params: kafka.connectionParams() })}`).join("\n")}
 transforms: ${JSON.stringify(this.#transforms(variant))}
+join: ${JSON.stringify(this.#join(variant))}
 sink:
   type: clickhouse
   connection_params:
@@ -177,7 +180,7 @@ x-sluice: ${JSON.stringify(xSluice)}
   }
 
   /** Each topic has a dedup of its own; the second one's events get the names of the first one's. */
-  #transforms({ dropsRepeats }: KafkaVariant): unknown[] {
+  #transforms({ dropsRepeats, joins }: KafkaVariant): unknown[] {
     const dedups = this.#topics.map((source_id, index) => {
       return { type: "dedup", source_id, config: { key: index === 0 ? "id" : "number", time_window: `${index + 1}h` } };
     });
@@ -187,7 +190,22 @@ x-sluice: ${JSON.stringify(xSluice)}
     ];
     const [, second] = this.#topics;
     const renamed = { type: "stateless", source_id: second, config: { transforms: made } };
-    return [...(dropsRepeats ? dedups : []), ...(second === undefined ? [] : [renamed])];
+    const isRenamed = second !== undefined && joins !== true;
+    return [...(dropsRepeats ? dedups : []), ...(isRenamed ? [renamed] : [])];
+  }
+
+  #join({ joins }: KafkaVariant): unknown {
+    const [left, right] = this.#topics;
+    if (joins !== true) return null;
+    return {
+      enabled: true,
+      left_source: { source_id: left, key: "id", time_window: "0" },
+      right_source: { source_id: right, key: "number", time_window: "0" },
+      output_fields: [
+        { source_id: left, name: "id" },
+        { source_id: right, name: "note", output_name: "n" },
+      ],
+    };
   }
 
   async #offsets(): Promise<Map<string, number>> {

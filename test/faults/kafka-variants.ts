@@ -9,10 +9,13 @@ export interface KafkaVariant {
   topics: number;
   /** Of the consumer group, in the runs of the long form. */
   members: readonly number[];
+  /** The two topics are joined: each id is in both of them, and becomes one row. */
+  joins?: true;
 }
 
 export const kafkaVariants = {
   unique: { name: "unique ids", dropsRepeats: false, repeats: 0, topics: 1, members: [1, 3] },
   repeats: { name: "dedup, 10 % repeats", dropsRepeats: true, repeats: 10, topics: 1, members: [1, 3] },
   topics: { name: "dedup, two topics", dropsRepeats: true, repeats: 10, topics: 2, members: [3] },
+  join: { name: "join, 10 % repeats", dropsRepeats: true, repeats: 10, topics: 2, members: [1, 3], joins: true },
 } as const satisfies Record<string, KafkaVariant>;
