@@ -16,6 +16,10 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     says: "dedup with 1 and 10 million keys: CPU, memory, disk, start, beside the journal without keys",
     load: () => import("./dedup.ts"),
   },
+  join: {
+    says: "two topics joined, 1:1 and 1:10, small and large events, up to 10 million buffered; restart, disk, memory",
+    load: () => import("./join.ts"),
+  },
   kafka: {
     says: "topics to rows, exactly once, beside kafkajs reading them and ClickHouse loading the same from a file",
     load: () => import("./kafka.ts"),
