@@ -84,6 +84,7 @@ export class PipelineStorage {
     const { journal, streams, disk } = this.#options;
     if (config.join !== undefined) {
       await dropJoin(disk, streams.joinFolder(pipeline_id), journal.namedUpTo(pipeline_id, joinFeed));
+      await journal.rowsDropped(pipeline_id);
     }
     if (isPushed(config)) {
       const [trimmed, named] = [journal.settledUpTo(pipeline_id), journal.namedUpTo(pipeline_id)];

@@ -50,7 +50,7 @@ export class PipelineViews {
       pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys !== undefined && { keys }),
-      ...(join !== undefined && { join }),
+      ...(config.join !== undefined && { join: { ...join, waiting: journal.waitingRows(pipeline_id) } }),
       ...(source === undefined ? this.#unread(pipeline_id) : { source }),
       ...(foreign_members !== undefined && { foreign_members }),
       counters: { ...counters },

@@ -24,7 +24,7 @@ export interface SideHeld {
   bytes: number;
 }
 
-/** What a join holds. */
+/** What a join holds while it runs. */
 export interface JoinHeld {
   left: SideHeld;
   right: SideHeld;

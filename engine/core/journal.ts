@@ -71,6 +71,8 @@ export interface BatchRecord {
    * table.
    */
   into?: "join";
+  /** Of a batch into the join, when it is committed: the newest row of the join. */
+  joined?: Offset;
   /** What was read. The rows are made again from exactly this. */
   madeOf: BatchOrigin;
   /** The only events that become rows, as filter and dedup decided before; absent where they still decide. */
@@ -144,6 +146,8 @@ export interface Progress {
   /** The newest batch clock, in milliseconds since the epoch; 0 before the first. */
   clock: number;
   written?: LastWritten;
+  /** The newest row that its join has made; absent without a join, and before the first. */
+  joined?: Offset;
   notes?: SourceNotes;
 }
 

@@ -51,8 +51,8 @@ export interface PipelineHealth {
   dead_letters: DeadLetterState;
   /** What dedup remembers; absent without dedup. */
   keys?: KeysHeld;
-  /** What its join holds; absent without a join, and before it is open. */
-  join?: JoinHeld;
+  /** What its join holds; absent without a join. Only the waiting rows are known before it is open. */
+  join?: Pick<JoinHeld, "waiting"> & Partial<JoinHeld>;
   /** Of a pipeline that reads from Kafka, once it reads. */
   source?: SourceLag;
   /** Client ids of foreign members of its consumer group, which are not Sluice: their partitions are not read here. */

@@ -104,6 +104,11 @@ export class OpenJoin {
     });
   }
 
+  /** The newest row; 0 before the first, and before the join is open. */
+  get lastRow(): number {
+    return this.#join?.lastRow ?? 0;
+  }
+
   async close(): Promise<void> {
     const join = await this.#opening?.catch(() => undefined);
     if (join === undefined) return;

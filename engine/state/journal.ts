@@ -142,6 +142,20 @@ export class StoreJournal implements Journal {
     return this.#keys.finalCount(pipeline_id);
   }
 
+  /** Rows that the join of a pipeline has made and that are not settled; 0 without a join. */
+  waitingRows(pipeline_id: string): number {
+    const { joined = 0, positions } = this.progress(pipeline_id);
+    return Math.max(0, joined - (positions[joinFeed] ?? 0));
+  }
+
+  /** The rows that the join of a pipeline has made were dropped, but for those that pending batches name. */
+  rowsDropped(pipeline_id: string): Promise<void> {
+    return this.#store.write(() => {
+      const joined = this.namedUpTo(pipeline_id, joinFeed);
+      this.#progress.putSync(pipeline_id, { ...this.progress(pipeline_id), joined });
+    });
+  }
+
   pendingCount(pipeline_id: string): number {
     return this.#pendingOf(pipeline_id).length;
   }
@@ -206,7 +220,14 @@ export class StoreJournal implements Journal {
     if (!this.#has(record) && this.#isFinal(record)) return;
     this.#records.removeSync([pipeline_id, batch]);
     const written = lastWritten(record);
-    this.#advance(pipeline_id, { batch, clock, positions: finalBy(record), ...(written && { written }) });
+    const { joined } = record;
+    this.#advance(pipeline_id, {
+      batch,
+      clock,
+      positions: finalBy(record),
+      ...(written && { written }),
+      ...(joined !== undefined && { joined }),
+    });
     const goOn = new Set(released && lettersOf(released));
     const gone = lettersOf(record).filter((number) => !goOn.has(number));
     if (record.madeOf.kind === "letters") this.#letters.removeInWrite(pipeline_id, gone);
@@ -257,13 +278,14 @@ export class StoreJournal implements Journal {
   /** Numbers and positions only grow; the clock is that of the newest batch. */
   #advance(pipeline_id: string, to: Omit<Progress, "positions"> & { positions?: Progress["positions"] }): void {
     const now = this.progress(pipeline_id);
-    const { written = now.written, positions = {} } = to;
+    const { written = now.written, joined = now.joined, positions = {} } = to;
     this.#progress.putSync(pipeline_id, {
       ...now,
       positions: { ...now.positions, ...later(now.positions, positions) },
       batch: Math.max(now.batch, to.batch),
       clock: to.batch > now.batch ? to.clock : now.clock,
       ...(written === undefined ? {} : { written }),
+      ...(joined === undefined ? {} : { joined }),
     });
   }
 

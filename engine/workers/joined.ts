@@ -60,7 +60,10 @@ export function buildJoined(
       into: "join",
       drawNumber,
       source: join.limited(options.source),
-      journal: journalOf(journal, ({ into }) => into === "join"),
+      journal: {
+        ...journalOf(journal, ({ into }) => into === "join"),
+        commit: (record, released) => journal.commit({ ...record, joined: join.lastRow }, released),
+      },
       limits: { max_batch_size: sidesBatch, max_delay_time: `${delay}ms` },
       // A step follows from the one before.
       replicas: 1,

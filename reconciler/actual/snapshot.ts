@@ -46,7 +46,7 @@ export function healthOf(engine: ObservedEngine, pipeline_id: string): PipelineH
 
 function actualPipeline(
   view: PipelineView,
-  { stream, pending_batches, dead_letters, source, keys, paused }: PipelineHealth,
+  { stream, join, pending_batches, dead_letters, source, keys, paused }: PipelineHealth,
 ): ActualPipeline {
   const { pipeline_id, config, options, status, failure, intake } = view;
   return {
@@ -55,7 +55,7 @@ function actualPipeline(
     options,
     status,
     ...(failure !== undefined && { failure }),
-    held: stream?.messages ?? "unknown",
+    held: stream === undefined ? "unknown" : stream.messages + (join?.waiting ?? 0),
     pending_batches,
     dead_letters: dead_letters.total_messages,
     ...(source?.lag !== undefined && { lag: source.lag }),

@@ -132,8 +132,9 @@ export class Trial {
     const { pipeline_id } = this.#config;
     const end = performance.now() + patience;
     for (;;) {
-      const { overall_status, failure, paused, stream, pending_batches } = this.#engine.health(pipeline_id);
-      if ((stream?.messages ?? 0) + pending_batches === 0 && this.#threads.isSettled(pipeline_id)) return;
+      const { overall_status, failure, paused, stream, join, pending_batches } = this.#engine.health(pipeline_id);
+      const held = (stream?.messages ?? 0) + (join?.waiting ?? 0) + pending_batches;
+      if (held === 0 && this.#threads.isSettled(pipeline_id)) return;
       if (overall_status === "Failed")
         throw new TrialFailure(`event ${index + 1}: the pipeline failed: ${failure ?? ""}`);
       // A failure that passes is waited for.

@@ -111,7 +111,7 @@ async function once(
     });
   let daemon = await start();
   try {
-    const isBuffered = ({ join }: PipelineHealth): boolean => join?.right.events === of.rights;
+    const isBuffered = ({ join }: PipelineHealth): boolean => join?.right?.events === of.rights;
     await until(daemon, pipeline_id, isBuffered);
     const buffering = cpuSeconds(daemon.pid);
     const { join } = await health(daemon, pipeline_id);
@@ -128,7 +128,7 @@ async function once(
     await daemon.stop();
     await checkRows(server, table, { rows: of.lefts, areDistinct: true });
     const cost = { seconds, cpu: whole - before, whole, memory };
-    return { ...cost, buffering, diskBytes: join!.storage / of.rights, restart: (started - began) / 1000 };
+    return { ...cost, buffering, diskBytes: join!.storage! / of.rights, restart: (started - began) / 1000 };
   } finally {
     await daemon.stop("SIGKILL");
     await place.clean();

@@ -88,7 +88,7 @@ class Desk {
 
   /** Resolves when so many events of each side are buffered. */
   buffers(left: number, right: number): Promise<unknown> {
-    return this.scene.until(({ join }) => join?.left.events === left && join.right.events === right);
+    return this.scene.until(({ join }) => join?.left?.events === left && join.right?.events === right);
   }
 
   async edit(config: PipelineConfig): Promise<void> {
