@@ -65,13 +65,13 @@ export class RowFields {
   }
 }
 
-/** The fields of the joined events, as the sink gets them. */
+/** The fields of the joined events, as the sink gets them. `fieldOf`: the field of that name of a source. */
 export function joinedFields(
   outputs: readonly { source_id: string; name: string; output_name: string }[],
-  fieldsOf: (source_id: string) => readonly SchemaField[],
+  fieldOf: (source_id: string, name: string) => SchemaField | undefined,
 ): SchemaField[] {
   return outputs.flatMap(({ source_id, name, output_name }) => {
-    const field = fieldsOf(source_id).find((one) => one.name === name);
+    const field = fieldOf(source_id, name);
     return field === undefined ? [] : [{ name: output_name, type: field.type }];
   });
 }

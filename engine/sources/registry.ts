@@ -42,14 +42,20 @@ export function originOfFeed(feed: Feed): string | undefined {
 
 /**
  * What the sources of a pipeline lack: completes "expected ..."; undefined where they are valid. Validation of the
- * files reports this earlier; this is the engine's own guard.
+ * files reports this earlier; this is the engine's own guard. A join may have sides of several kinds whose events are pushed:
+ * one stream holds them.
  */
-export function obstacleOf(sources: readonly SourceConfig[]): string | undefined {
-  const [first] = sources;
-  if (first === undefined) return "a source";
-  const kind = kindOf(first);
-  if (sources.some((source) => kindOf(source) !== kind)) return "sources of one kind";
-  const origins = new Set(sources.map((source) => kind.origin?.of(source)));
-  if (origins.size < sources.length) return `another ${kind.origin?.name ?? "pipeline"} for each source`;
-  return kind.obstacleOf(sources);
+export function obstacleOf({ sources, join }: Pick<PipelineConfig, "sources" | "join">): string | undefined {
+  if (sources.length === 0) return "a source";
+  const ofKinds = new Map<SourceKind, SourceConfig[]>();
+  for (const source of sources) ofKinds.set(kindOf(source), [...(ofKinds.get(kindOf(source)) ?? []), source]);
+  const mayMix = join !== undefined && [...ofKinds.keys()].every(({ isPushed: pushed }) => pushed);
+  if (ofKinds.size > 1 && !mayMix) return "sources of one kind";
+  for (const [kind, own] of ofKinds) {
+    const origins = new Set(own.map((source) => kind.origin?.of(source)));
+    if (origins.size < own.length) return `another ${kind.origin?.name ?? "pipeline"} for each source`;
+    const obstacle = kind.obstacleOf(own);
+    if (obstacle !== undefined) return obstacle;
+  }
+  return undefined;
 }

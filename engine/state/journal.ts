@@ -172,7 +172,9 @@ export class StoreJournal implements Journal {
 
   /** The last position of the stream up to which no event is needed: a pending batch needs those that it names. */
   settledUpTo(pipeline_id: string): number {
-    const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.filter(({ count }) => count > 0));
+    const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) =>
+      ranges.filter(({ feed, count }) => feed === streamFeed && count > 0),
+    );
     return Math.min(this.#streamPosition(pipeline_id), ...named.map(({ first }) => first - 1));
   }
 

@@ -1,5 +1,12 @@
 import { createHmac } from "node:crypto";
-import type { EngineOptions, PipelineConfig, SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
+import type {
+  EngineOptions,
+  OtlpSourceConfig,
+  PipelineConfig,
+  SchemaField,
+  SourceConfig,
+} from "../../schemas/pipeline.ts";
+import { otlpField } from "../../schemas/otlp-fields.ts";
 import { quantityBytes } from "../../schemas/quantity.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Sink } from "../core/sink.ts";
@@ -58,7 +65,7 @@ export function compilePipeline(given: CompileOptions): CompiledPipeline {
  */
 function compileJoined(given: CompileOptions): CompiledPipeline {
   const { config, revision } = given;
-  const fields = joinedFields(config.join!.output_fields, (id) => stepsOf(given, sourceOf(config, id)).fields);
+  const fields = joinedFields(config.join!.output_fields, (id, name) => fieldOf(sourceOf(config, id), name));
   const sink = tableOf(given, new Map([[joinedOrigin, fields]]));
   const rows = new DeclaredFields([], { keys: [], rows: () => sink.rowWalks(joinedOrigin) });
   return { revision, chains: new Map([[joinedOrigin, { transforms: [rows] }]]), sink };
@@ -98,6 +105,19 @@ export function compileSides(given: CompileOptions, join: Omit<JoinSinkOptions, 
 /** What makes the fingerprints of the keys of a join: not those of dedup. */
 function joinSalt(salt: Uint8Array): Buffer {
   return createHmac("sha256", salt).update("join").digest().subarray(0, 16);
+}
+
+/** A field of a source: one that it lists, or an attribute in a map of OTLP. */
+function fieldOf(source: SourceConfig, name: string): SchemaField | undefined {
+  const listed = kindOf(source)
+    .fieldsOf(source)
+    .find((field) => field.name === name);
+  if (listed !== undefined || !isOtlp(source)) return listed;
+  return otlpField(source.type, name);
+}
+
+function isOtlp(source: SourceConfig): source is OtlpSourceConfig {
+  return source.type.startsWith("otlp.");
 }
 
 function sourceOf({ pipeline_id, sources }: PipelineConfig, source_id: string): SourceConfig {
@@ -180,8 +200,8 @@ function compileChain({ origin, declared, transforms, stateless }: Steps, sink: 
 }
 
 /** Throws NOT_SUPPORTED for sources that this version cannot run. Files are checked long before; this is the engine's own guard. */
-function checkSources({ pipeline_id, sources }: PipelineConfig): void {
-  const found = obstacleOf(sources);
+function checkSources({ pipeline_id, ...config }: PipelineConfig): void {
+  const found = obstacleOf(config);
   if (found !== undefined) throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id}: expected ${found}`);
 }
 
