@@ -24,8 +24,8 @@ export class JoinedPipelines implements RunnablePipeline {
   readonly #sides: Pipeline;
   readonly #rows: Pipeline;
   readonly #join: OpenJoin;
-  /** The drain limit, in milliseconds, once it stops. */
-  #limit: number | undefined;
+  /** When a drain has to end, by the monotonic clock in milliseconds; undefined before it stops. */
+  #end: number | undefined;
 
   constructor({ sides, rows, join }: JoinedPipelinesOptions) {
     this.#sides = new Pipeline(sides);
@@ -35,12 +35,13 @@ export class JoinedPipelines implements RunnablePipeline {
 
   async run(): Promise<void> {
     const rows = this.#rows.run();
-    // An error of the one ends the other; a rejection is never without a handler.
-    rows.catch(() => this.#sides.abort());
+    // The one never runs without the other. A rejection is never without a handler.
+    const abort = (): void => this.#sides.abort();
+    rows.then(abort, abort);
     try {
       await this.#sides.run();
       // No row comes any more: those that are there are written, unless it leaves at once.
-      this.#rows.stop(this.#limit ?? 0);
+      this.#rows.stop(Math.max(0, (this.#end ?? 0) - performance.now()));
     } catch (error) {
       this.#rows.abort();
       throw error;
@@ -52,7 +53,7 @@ export class JoinedPipelines implements RunnablePipeline {
   }
 
   stop(limit: number): void {
-    this.#limit = limit;
+    this.#end = performance.now() + limit;
     this.#sides.stop(limit);
   }
 

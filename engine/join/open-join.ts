@@ -17,8 +17,8 @@ export interface OpenJoinOptions {
   folder: string;
   /** Rows up to this one are settled. */
   settled: number;
-  /** The most memory of its index, in bytes. */
-  memory: number;
+  /** The most memory of its index, and the most that its files may take, in bytes. */
+  limits: { memory: number; storage: number };
   telemetry: Telemetry;
 }
 
@@ -60,18 +60,19 @@ export class OpenJoin {
     this.#since.right += unmatched.right;
     if (rows > 0) this.onRows();
     this.#reportSoon();
+    if (unmatched.left + unmatched.right > 0) this.#reclaim();
   };
 
-  /** Rows are in the table: their files may be removed. What fails is done with a later call. */
+  /** Rows are in the table: their files may be removed. */
   readonly settled = (): void => {
     this.#room.came();
     this.#reportSoon();
-    void this.#join?.reclaim().catch(() => undefined);
+    this.#reclaim();
   };
 
   /**
-   * Ends the windows of the time before any batch that comes; resolves with why none may begin, as a text, while the
-   * index is at its limit.
+   * Ends the windows of the time before any batch that comes; resolves with why none may begin, as a text, while index or
+   * files are at their limit.
    */
   readonly beforeBatch = async (oldest: number): Promise<string | undefined> => {
     const join = await this.open();
@@ -79,10 +80,11 @@ export class OpenJoin {
     this.#since.left += left;
     this.#since.right += right;
     if (left + right > 0) this.#reportSoon();
-    const { memory } = this.#options;
-    if (join.memory < memory) return undefined;
+    const { memory, storage } = this.#options.limits;
+    if (join.memory < memory && join.bytes < storage) return undefined;
+    this.#reclaim();
     const events = join.held("left").events + join.held("right").events;
-    return `the join buffers ${events} events, whose index takes ${join.memory} of ${memory} bytes of memory`;
+    return `the join buffers ${events} events: its index takes ${join.memory} of ${memory} bytes of memory, its files ${join.bytes} of ${storage} bytes`;
   };
 
   /** A source of the sides that is not read while too many rows wait for the table. */
@@ -115,6 +117,11 @@ export class OpenJoin {
     clearTimeout(this.#reporting);
     this.#report();
     await join.close();
+  }
+
+  /** Frees what is not needed any more. What fails is done with a later call. */
+  #reclaim(): void {
+    void this.#join?.reclaim().catch(() => undefined);
   }
 
   get #hasRoom(): boolean {

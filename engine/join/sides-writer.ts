@@ -100,6 +100,7 @@ export class SidesWriter implements RowWriter {
 
   /** An event joins on all of its sides, or on none. */
   #add(event: Event, sides: readonly SideReader[]): Rejection | undefined {
+    if (sides.length === 0) return ofNoSide(event);
     for (const side of sides) {
       const rejection = side.rejectionOf(event);
       if (rejection !== undefined) return rejection;
@@ -112,4 +113,10 @@ export class SidesWriter implements RowWriter {
     }
     return undefined;
   }
+}
+
+/** An event of a topic that the pipeline does not read any more: a dead letter that was sent again. */
+function ofNoSide({ text: original_message, position, origin }: Event): Rejection {
+  const error = `events of ${origin} belong to no side of the join: expected the topic of one of its sources`;
+  return { component: "join", reason: "schema_mismatch", error, original_message, position };
 }

@@ -53,7 +53,9 @@ export function obstacleOf({ sources, join }: Pick<PipelineConfig, "sources" | "
   if (ofKinds.size > 1 && !mayMix) return "sources of one kind";
   for (const [kind, own] of ofKinds) {
     const origins = new Set(own.map((source) => kind.origin?.of(source)));
-    if (origins.size < own.length) return `another ${kind.origin?.name ?? "pipeline"} for each source`;
+    // A join may read one topic, or one signal, for both of its sides.
+    const mayShare = join !== undefined && kind.origin !== undefined;
+    if (origins.size < own.length && !mayShare) return `another ${kind.origin?.name ?? "pipeline"} for each source`;
     const obstacle = kind.obstacleOf(own);
     if (obstacle !== undefined) return obstacle;
   }

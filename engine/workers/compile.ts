@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type {
   EngineOptions,
   OtlpSourceConfig,
@@ -79,27 +80,61 @@ export function compileSides(given: CompileOptions, join: Omit<JoinSinkOptions, 
   const { config, revision, salt } = given;
   const prints = new Fingerprints(joinSalt(salt));
   const { left_source, right_source, output_fields } = config.join!;
-  const readers = new Map<string | undefined, SideReader[]>();
-  const steps = new Map<string | undefined, Steps>();
-  for (const [side, { source_id, key }] of [
-    ["left", left_source],
-    ["right", right_source],
-  ] as const) {
-    const of = stepsOf(given, sourceOf(config, source_id));
+  const readers = (
+    [
+      ["left", left_source],
+      ["right", right_source],
+    ] as const
+  ).map(([side, { source_id, key }]) => {
+    const { origin, declared } = stepsOf(given, sourceOf(config, source_id));
     const outputs = output_fields.filter((output) => output.source_id === source_id);
-    const reader = new SideReader({ side, key, outputs, declared: of.declared }, prints);
-    readers.set(of.origin, [...(readers.get(of.origin) ?? []), reader]);
-    steps.set(of.origin, of);
-  }
-  const sink = new JoinSink({ ...join, sides: (origin) => readers.get(origin) ?? [] });
-  const chains = Array.from(steps, ([origin, { declared, transforms }]) => {
-    const keys = [...transforms, ...readers.get(origin)!].flatMap(({ reads = [] }) => reads);
-    return [
-      origin,
-      { transforms: [new DeclaredFields(declared, { keys, rows: () => undefined }), ...transforms] },
-    ] as const;
+    return { origin, reader: new SideReader({ side, key, outputs, declared }, prints) };
   });
-  return { revision, chains: new Map(chains), sink };
+  const sides = new Map<string | undefined, SideReader[]>();
+  const chains = new Map<string | undefined, TransformChain>();
+  for (const [origin, steps] of sharedByOrigin(given)) {
+    const own = readers.filter((of) => of.origin === steps?.origin && steps !== undefined).map(({ reader }) => reader);
+    sides.set(origin, own);
+    chains.set(origin, { transforms: steps === undefined ? [] : sideTransforms(steps, own) });
+  }
+  const of = (origin: string | undefined): readonly SideReader[] => sides.get(origin) ?? sides.get(undefined) ?? [];
+  return { revision, chains, sink: new JoinSink({ ...join, sides: of }) };
+}
+
+/**
+ * As `stepsByOrigin`. Where both sides read one topic or signal, its events go through the steps of both sources: they have
+ * the fields of both, and the same transforms. Throws NOT_SUPPORTED where the transforms differ.
+ */
+function sharedByOrigin(given: CompileOptions): Map<string | undefined, Steps | undefined> {
+  const { pipeline_id, sources, transforms } = given.config;
+  const byOrigin = stepsByOrigin(given);
+  const [one, other] = sources.map((source) => stepsOf(given, source));
+  if (one === undefined || other === undefined || one.origin !== other.origin) return byOrigin;
+  const configsOf = (index: number): unknown[] =>
+    transforms
+      .filter(({ source_id }) => source_id === sources[index]!.source_id)
+      .map(({ type, config }) => ({ type, config }));
+  if (!isDeepStrictEqual(configsOf(0), configsOf(1))) {
+    throw new EngineError(
+      "NOT_SUPPORTED",
+      `pipeline ${pipeline_id}: expected the same transforms for both sides of the join, as both read ${one.origin}`,
+    );
+  }
+  const shared = {
+    ...one,
+    declared: [
+      ...one.declared,
+      ...other.declared.filter(({ name }) => one.declared.every((field) => field.name !== name)),
+    ],
+  };
+  for (const [origin, steps] of byOrigin) if (steps !== undefined) byOrigin.set(origin, shared);
+  return byOrigin;
+}
+
+/** What the events of a source go through on their way to the sides that they belong to. */
+function sideTransforms({ declared, transforms }: Steps, sides: readonly SideReader[]): Transform[] {
+  const keys = [...transforms, ...sides].flatMap(({ reads = [] }) => reads);
+  return [new DeclaredFields(declared, { keys, rows: () => undefined }), ...transforms];
 }
 
 /** What makes the fingerprints of the keys of a join: not those of dedup. */

@@ -38,7 +38,7 @@ export function buildJoined(
     disk,
     folder: spec.join.folder,
     settled,
-    memory: memoryOf(config),
+    limits: limitsOf(config),
     telemetry,
   });
   const source = new JoinedSource({
@@ -98,11 +98,17 @@ function joinOf({ pipeline_id, join }: PipelineConfig): JoinConfig {
   return join;
 }
 
-/** The memory that the transforms of both sides may have, together. */
-function memoryOf({ sources, resources }: PipelineConfig): number {
-  const limits = sources.map(
-    ({ source_id }) => resources.transform.find((of) => of.source_id === source_id)?.limits.memory,
-  );
-  const known = limits.filter((limit) => limit !== undefined);
-  return known.length === 0 ? Infinity : known.reduce((sum, limit) => sum + quantityBytes(limit), 0);
+/** What the transforms of both sides may take, together. */
+function limitsOf({ sources, resources }: PipelineConfig): { memory: number; storage: number } {
+  const entries = sources.map(({ source_id }) => resources.transform.find((of) => of.source_id === source_id));
+  return {
+    memory: sumOf(entries.map((entry) => entry?.limits.memory)),
+    storage: sumOf(entries.map((entry) => entry?.storage?.size)),
+  };
+}
+
+/** The sum of the limits that are given; Infinity where none is. */
+function sumOf(quantities: readonly (string | undefined)[]): number {
+  const given = quantities.filter((quantity) => quantity !== undefined);
+  return given.length === 0 ? Infinity : given.reduce((sum, quantity) => sum + quantityBytes(quantity), 0);
 }

@@ -153,6 +153,8 @@ async function until(
   throw new Error(`waited in vain: ${JSON.stringify(last)}\n${daemon.log.slice(-20).join("\n")}`);
 }
 
+const column = (name: string, column_type: string) => ({ name, column_name: name, column_type });
+
 /** JSON is YAML. */
 function pipelineFile(
   pipeline_id: string,
@@ -169,7 +171,6 @@ function pipelineFile(
     connection_params: kafka.connectionParams(),
     schema_fields: Object.entries(fields).map(([name, type]) => ({ name, type })),
   });
-  const column = (name: string, column_type: string) => ({ name, column_name: name, column_type });
   return JSON.stringify({
     version: "v3",
     pipeline_id,

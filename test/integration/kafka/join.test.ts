@@ -12,6 +12,8 @@ const dedup = (source_id: string, key: string) => {
   return { type: "dedup", source_id, config: { key, time_window: "1h" } };
 };
 
+const fields = (...names: [string, string][]) => names.map(([name, type]) => ({ name, type }));
+
 /** Orders on the left, customers on the right, joined by the customer's number into one table. */
 class Desk {
   readonly customers: string;
@@ -24,7 +26,6 @@ class Desk {
 
   config({ windows = ["1h", "1h"], sink = {}, over = {} }: Partial<Wish> = {}): PipelineConfig {
     const [orders] = this.scene.config().sources;
-    const fields = (...names: [string, string][]) => names.map(([name, type]) => ({ name, type }));
     const [left, right] = windows;
     const mapping = [
       { name: "id", column_name: "id", column_type: "Int64" },
@@ -97,6 +98,67 @@ class Desk {
     await this.scene.resume();
   }
 }
+
+test("one topic may be both sides, and one left event after another matches the same right one", () =>
+  atDesk(async (desk) => {
+    const { scene } = desk;
+    const config = desk.config();
+    const [orders] = config.sources;
+    const tree = [
+      { name: "id", type: "int" },
+      { name: "parent", type: "int" },
+      { name: "name", type: "string" },
+    ];
+    const source = { ...orders, schema_fields: tree };
+    await scene.create({
+      ...config,
+      sources: [source, { ...source, source_id: "parents" }],
+      transforms: [],
+      join: {
+        ...config.join!,
+        left_source: { source_id: "input", key: "parent", time_window: "1h0m0s" },
+        right_source: { source_id: "parents", key: "id", time_window: "1h0m0s" },
+        output_fields: [
+          { source_id: "input", name: "id", output_name: "id" },
+          { source_id: "parents", name: "name", output_name: "customer" },
+        ],
+      },
+      sink: { ...config.sink, mapping: config.sink.mapping.slice(0, 2) },
+    } as unknown as PipelineConfig);
+    const nodes = [
+      { id: 2, parent: 1, name: "leaf" },
+      { id: 1, parent: 0, name: "root" },
+      { id: 3, parent: 1, name: "other leaf" },
+    ];
+    await scene.kafka.produce(
+      scene.topic,
+      nodes.map((node) => JSON.stringify(node)),
+      { partition: 0 },
+    );
+    await scene.until(({ counters }) => counters.rows_written === 2);
+    const rows = await scene.server.query<{ id: string; customer: string }>(
+      `SELECT id, customer FROM ${scene.table} ORDER BY id`,
+    );
+    expect(rows.map(({ id, customer }) => `${id} in ${customer}`)).toEqual(["2 in root", "3 in root"]);
+    await desk.buffers(1, 3);
+  }));
+
+test("a key with 100,000 left events: the right one makes all of their rows in one step", () =>
+  atDesk(async (desk) => {
+    const { scene } = desk;
+    await scene.create(desk.config({ sink: { max_batch_size: 20_000 } }));
+    const count = 100_000;
+    const events = Array.from({ length: count }, (_, id) => JSON.stringify({ id, customer_id: 7 }));
+    await scene.kafka.produce(scene.topic, events, { partition: 0 });
+    await desk.buffers(count, 0);
+    await desk.names(["7", "Ann"]);
+    await scene.until(({ counters }) => counters.rows_written === count);
+    const [found] = await scene.server.query<{ rows: string; ids: string }>(
+      `SELECT count() AS rows, uniqExact(id) AS ids FROM ${scene.table} WHERE customer = 'Ann'`,
+    );
+    expect([Number(found?.rows), Number(found?.ids)]).toEqual([count, count]);
+    await desk.buffers(0, 1);
+  }));
 
 interface Wish {
   windows: [left: string, right: string];

@@ -1,0 +1,184 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { JoinConfig } from "../../../schemas/pipeline.ts";
+import { ArrivalWriter } from "../../../engine/join/arrivals.ts";
+import type { Side } from "../../../engine/join/buffered-events.ts";
+import { dropJoin, OpenJoin, type OpenJoinOptions } from "../../../engine/join/open-join.ts";
+import { Fingerprints } from "../../../engine/keys/fingerprint.ts";
+import { systemDisk } from "../../../engine/system/disk.ts";
+import type { JoinReport, Telemetry } from "../../../engine/telemetry/telemetry.ts";
+
+const prints = new Fingerprints(Buffer.alloc(16, 1));
+const begin = Date.parse("2026-01-01T00:00:00Z");
+const unlimited = { memory: Infinity, storage: Infinity };
+
+let folder: string;
+let reports: JoinReport[];
+let forgotten: number[];
+const opened: OpenJoin[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-join-"));
+  reports = [];
+  forgotten = [];
+});
+
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+  await rm(folder, { recursive: true });
+});
+
+function open(over: Partial<OpenJoinOptions> = {}): OpenJoin {
+  const telemetry = {
+    joined: (report: JoinReport) => void reports.push(report),
+    joinForgot: ({ events }: { events: number }) => void forgotten.push(events),
+  } as unknown as Telemetry;
+  const config = configOf("1h");
+  const options = {
+    pipeline_id: "p",
+    config,
+    disk: systemDisk,
+    folder,
+    settled: 0,
+    limits: unlimited,
+    telemetry,
+    ...over,
+  };
+  const made = new OpenJoin(options);
+  opened.push(made);
+  return made;
+}
+
+function configOf(time_window: string): JoinConfig {
+  return {
+    enabled: true,
+    type: "temporal",
+    left_source: { source_id: "l", key: "k", time_window },
+    right_source: { source_id: "r", key: "k", time_window: "0s" },
+    output_fields: [
+      { source_id: "l", name: "a", output_name: "a" },
+      { source_id: "r", name: "b", output_name: "b" },
+    ],
+  };
+}
+
+async function step(of: OpenJoin, token: number, at: number, ...events: [Side, string, object][]): Promise<void> {
+  const writer = new ArrivalWriter(begin + at);
+  const print = new Uint32Array(4);
+  for (const [side, key, event] of events) {
+    prints.of(key, print, 0);
+    writer.add(side, print, Buffer.from(JSON.stringify(event)));
+  }
+  const made = await of.open();
+  of.stepped(await made.step(String(token).padStart(32, "0"), writer.body()));
+}
+
+async function rowsOf(of: OpenJoin, from = 1): Promise<unknown[]> {
+  const made = await of.open();
+  const found: unknown[] = [];
+  for (let position = from; position <= made.lastRow;) {
+    const rows = (await made.rowsFrom(position))!;
+    position = Math.max(position, rows.first);
+    for (let index = position - rows.first; index < rows.places.length - 1; index += 1, position += 1) {
+      found.push(JSON.parse(rows.bytes.toString("utf8", rows.places[index], rows.places[index + 1])));
+    }
+  }
+  return found;
+}
+
+test("a row has the selected fields with their own digits, also of events that are not in plain form", async () => {
+  const one = open();
+  await step(one, 1, 0, ["right", "x", { k: "x", b: { c: [1, "é"] } }]);
+  const made = await one.open();
+  const writer = new ArrivalWriter(begin);
+  const print = new Uint32Array(4);
+  prints.of("x", print, 0);
+  writer.add("left", print, Buffer.from('{ "a" : 9007199254740993 ,\n "k":"x", "a2": 1 }'));
+  writer.add("left", print, Buffer.from('{"k":"x","a":"line\\nbreak"}'));
+  await made.step("0".repeat(31) + "2", writer.body());
+  const rows = (await made.rowsFrom(1))!;
+  const texts = Array.from(rows.places.subarray(1), (end, index) =>
+    rows.bytes.toString("utf8", rows.places[index], end),
+  );
+  expect(texts).toEqual(['{"a":9007199254740993,"b":{"c":[1,"é"]}}', '{"a":"line\\nbreak","b":{"c":[1,"é"]}}']);
+});
+
+test("another window forgets what was buffered, and says how much; rows that wait stay", async () => {
+  const one = open();
+  await step(one, 1, 0, ["left", "x", { a: 1 }], ["left", "y", { a: 2 }], ["right", "y", { b: 3 }]);
+  await one.close();
+  const other = open({ config: configOf("2h") });
+  await step(other, 2, 1, ["right", "x", { b: 4 }], ["left", "y", { a: 5 }]);
+  expect(await rowsOf(other)).toEqual([{ a: 2, b: 3 }]);
+  expect(forgotten).toEqual([2]);
+  await other.close();
+  const again = open();
+  await step(again, 3, 2, ["right", "x", { b: 6 }]);
+  expect(await rowsOf(again)).toEqual([{ a: 2, b: 3 }]);
+});
+
+test("what is dropped for a terminated pipeline does not come back, and rows go on with new numbers", async () => {
+  const one = open();
+  await step(one, 1, 0, ["right", "x", { b: 1 }], ["left", "x", { a: 1 }], ["left", "x", { a: 2 }]);
+  await one.close();
+  await dropJoin(systemDisk, folder, 1);
+  const other = open();
+  await step(other, 2, 1, ["left", "x", { a: 3 }]);
+  await step(other, 3, 2, ["right", "x", { b: 9 }]);
+  expect(await rowsOf(other)).toEqual([
+    { a: 1, b: 1 },
+    { a: 3, b: 9 },
+  ]);
+  expect((await other.open()).lastRow).toBe(3);
+});
+
+test("at a limit of memory or disk no batch begins, and the text names both", async () => {
+  const one = open({ limits: { memory: 1_000_000, storage: Infinity } });
+  expect(await one.beforeBatch(begin)).toBeUndefined();
+  await step(one, 1, 0, ["left", "x", { a: 1 }]);
+  expect(await one.beforeBatch(begin)).toMatch(
+    /^the join buffers 1 events: its index takes \d+ of 1000000 bytes of memory/,
+  );
+  const full = open({ folder: join(folder, "other"), limits: { memory: Infinity, storage: 100 } });
+  await step(full, 1, 0, ["left", "x", { a: "x".repeat(200) }]);
+  expect(await full.beforeBatch(begin)).toMatch(/its files \d+ of 100 bytes$/);
+});
+
+test("files without anything that counts are removed; what counts of a mostly empty one is moved", async () => {
+  const one = open();
+  const made = await one.open();
+  const large = "x".repeat(3_000);
+  // A step is written to one file, so this one is larger than the usual size.
+  const events = Array.from({ length: 25_000 }, (_, index): [Side, string, object] => [
+    "right",
+    `${index}`,
+    { b: index, large },
+  ]);
+  await step(one, 1, 0, ...events);
+  await step(one, 2, 1, ...events.slice(0, 24_000));
+  const before = made.bytes;
+  await made.reclaim();
+  expect(made.bytes).toBeLessThan(before * 0.6);
+  expect(made.held("right").events).toBe(25_000);
+  await step(one, 3, 2, ["left", "24500", { a: 1 }], ["left", "3", { a: 2 }]);
+  expect(await rowsOf(one)).toEqual([
+    { a: 1, b: 24_500 },
+    { a: 2, b: 3 },
+  ]);
+  await one.close();
+  const other = open();
+  await step(other, 4, 3, ["left", "24999", { a: 3 }]);
+  expect((await rowsOf(other)).at(-1)).toEqual({ a: 3, b: 24_999 });
+});
+
+test("reports what it holds and what has happened since the last report", async () => {
+  const one = open();
+  await step(one, 1, 0, ["left", "x", { a: 1 }], ["left", "y", { a: 2 }]);
+  await step(one, 2, 3_600_000, ["right", "x", { b: 1 }]);
+  await one.close();
+  const last = reports.at(-1)!;
+  expect(last).toMatchObject({ waiting: 0, left: { events: 0, bytes: 0 }, right: { events: 1 } });
+  expect(reports.reduce((sum, { left }) => sum + left.unmatched, 0)).toBe(2);
+});
