@@ -2,9 +2,11 @@ import type { Disk } from "../core/disk.ts";
 import { Mutex } from "../flow/mutex.ts";
 import { arrivalsOf, clockOf } from "./arrivals.ts";
 import { BufferedEvents, type Held, type Location, type Side } from "./buffered-events.ts";
-import { type FoundEntry, JoinLog, type LogOptions, type LogReader, type PlacedEntries, type Rows } from "./log.ts";
+import { JoinLog, type LogOptions, type PlacedEntries, type Rows } from "./log.ts";
+import type { FoundEntry, LogReader } from "./log-reading.ts";
 import type { Part } from "./part.ts";
 import { type OutputField, RowFields } from "./row-fields.ts";
+import { type Pair, StepRows } from "./step-rows.ts";
 
 export interface JoinSettings {
   /** How long events of a side wait, in milliseconds; 0 without an end. */
@@ -26,12 +28,8 @@ export interface StepResult {
   unmatched: Readonly<Record<Side, number>>;
 }
 
-/** Pairs whose rows are made together, and the bytes of buffered events that are read for them at once, about. */
-const [windowPairs, windowBytes] = [8_192, 16 * 1024 * 1024];
 /** A part is written when its rows, or its entries, have so many bytes. */
 const partBytes = 4 * 1024 * 1024;
-/** What rows need of right events is kept, up to so many bytes: one right event often matches many. */
-const keptBytes = 16 * 1024 * 1024;
 /** Segments below this size are not worth moving what counts of them. */
 const leastMoved = 1024 * 1024;
 
@@ -41,7 +39,7 @@ interface Step {
   /** When its events arrived, in milliseconds since the epoch: the batch clock, except where that ran backwards. */
   time: number;
   body: Buffer;
-  pairs: { left: Location; right: Location }[];
+  pairs: Pair[];
   /** The events that it buffers, unless they have matched within the step. */
   added: { slot: number; id: number }[];
   unmatched: Readonly<Record<Side, number>>;
@@ -59,14 +57,11 @@ interface Step {
 export class TemporalJoin {
   readonly #log: JoinLog;
   readonly #buffered: BufferedEvents;
-  readonly #fields: Readonly<Record<Side, RowFields>>;
+  readonly #rows: StepRows;
   readonly #steps = new Mutex();
   #nextId: number;
   /** The step that is not durable yet. No other one is decided before it is. */
   #unsaved: Step | undefined;
-  /** The members that right events give to rows, by their place. */
-  readonly #kept = new Map<number, Buffer>();
-  #keptBytes = 0;
   /** How many buffered events of another shape were forgotten when it was opened. */
   readonly forgotten: number;
 
@@ -78,7 +73,7 @@ export class TemporalJoin {
   ) {
     this.#log = log;
     this.#buffered = buffered;
-    this.#fields = { left: new RowFields(fields.left), right: new RowFields(fields.right) };
+    this.#rows = new StepRows(log, { left: new RowFields(fields.left), right: new RowFields(fields.right) });
     this.#nextId = nextId;
     this.forgotten = forgotten;
   }
@@ -222,7 +217,7 @@ export class TemporalJoin {
     let firstRow = this.#log.lastRow + 1;
     let rows: Buffer[] = [];
     let rowEnds: number[] = [];
-    for await (const made of this.#rowsOf(step)) {
+    for await (const made of this.#rows.of(step)) {
       for (const row of made) {
         rows.push(row);
         rowEnds.push((rowEnds.at(-1) ?? 0) + row.length);
@@ -244,68 +239,6 @@ export class TemporalJoin {
       [rows, rowEnds, entries, bytes] = [[], [], [], 0];
     }
     yield { ...common, firstRow, rows, rowEnds, entries, isLast: true };
-  }
-
-  /** The rows of the pairs of a step, in their order, some thousands at a time. */
-  async *#rowsOf({ pairs, body }: Step): AsyncGenerator<Buffer[]> {
-    const inBody = new Map<number, Buffer>();
-    const fromBody = ({ offset, length }: Location, side: Side): Buffer => {
-      const known = inBody.get(offset);
-      if (known !== undefined) return known;
-      const members = this.#fields[side].of(body, offset, offset + length);
-      // A left event of the body joins once, a right one often many times.
-      if (side === "right") inBody.set(offset, members);
-      return members;
-    };
-    for (let from = 0; from < pairs.length;) {
-      const to = windowEnd(pairs, from);
-      const window = pairs.slice(from, to);
-      const [lefts, rights] = await Promise.all([
-        this.#membersOf(
-          window.map(({ left }) => left),
-          "left",
-        ),
-        this.#rightMembers(window.map(({ right }) => right)),
-      ]);
-      yield window.map(({ left, right }) => {
-        const leftMembers = left.segment === 0 ? fromBody(left, "left") : lefts.get(placeOf(left))!;
-        const rightMembers = right.segment === 0 ? fromBody(right, "right") : rights.get(placeOf(right))!;
-        return rowOf(leftMembers, rightMembers);
-      });
-      from = to;
-    }
-  }
-
-  /** The members that right events on disk give, by their place. Those that were read lately are kept. */
-  async #rightMembers(places: readonly Location[]): Promise<Map<number, Buffer>> {
-    const members = new Map<number, Buffer>();
-    const missing: Location[] = [];
-    for (const place of places) {
-      const kept = this.#kept.get(placeOf(place));
-      if (kept === undefined) missing.push(place);
-      else members.set(placeOf(place), kept);
-    }
-    for (const [place, bytes] of await this.#membersOf(missing, "right")) {
-      members.set(place, bytes);
-      if (this.#keptBytes + bytes.length > keptBytes) {
-        this.#kept.clear();
-        this.#keptBytes = 0;
-      }
-      this.#kept.set(place, bytes);
-      this.#keptBytes += bytes.length;
-    }
-    return members;
-  }
-
-  /** The members that events on disk give, by their place. */
-  async #membersOf(places: readonly Location[], side: Side): Promise<Map<number, Buffer>> {
-    const unique = new Map<number, Location>();
-    for (const place of places) if (place.segment !== 0) unique.set(placeOf(place), place);
-    const wanted = [...unique.values()];
-    const found = await this.#log.entries(wanted);
-    return new Map(
-      wanted.map((place, index) => [placeOf(place), this.#fields[side].of(found[index]!, 0, found[index]!.length)]),
-    );
   }
 
   /** Writes the entries of a segment that count once more, and removes the segment. */
@@ -372,28 +305,4 @@ class Loading implements LogReader {
     this.#buffered.advance(this.#buffered.now);
     return this.#newestId + 1;
   }
-}
-
-/** A number for the place of an event on disk. */
-function placeOf({ segment, offset }: Location): number {
-  return segment * 2 ** 34 + offset;
-}
-
-/** Where the pairs end whose rows are made together with that of `from`. */
-function windowEnd(pairs: Step["pairs"], from: number): number {
-  let bytes = 0;
-  let to = from;
-  for (; to < pairs.length && to - from < windowPairs && bytes < windowBytes; to += 1) {
-    const { left, right } = pairs[to]!;
-    if (left.segment !== 0) bytes += left.length;
-    if (right.segment !== 0) bytes += right.length;
-  }
-  return to;
-}
-
-const [open, comma, close] = ["{", ",", "}"].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
-
-function rowOf(left: Buffer, right: Buffer): Buffer {
-  const between = left.length > 0 && right.length > 0 ? [comma] : [];
-  return Buffer.concat([open, left, ...between, right, close]);
 }

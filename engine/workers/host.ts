@@ -5,7 +5,7 @@ import { CarefulReading } from "../batch/careful-reading.ts";
 import { checkPipeline } from "./check.ts";
 import { createKeys, compilePipeline, type CompileOptions } from "./compile.ts";
 import { Pipeline, type PipelineOptions } from "../delivery/pipeline.ts";
-import type { RunnablePipeline } from "../join/joined-pipelines.ts";
+import type { RunnablePipeline } from "./joined-pipelines.ts";
 import { buildJoined } from "./joined.ts";
 import { components } from "../batch/compiled-pipeline.ts";
 import { type BatchClockOptions, pipelineClock } from "./batch-clock.ts";

@@ -5,12 +5,13 @@ import { type BatchRecord, type Journal, nextPosition } from "../core/journal.ts
 import { joinFeed } from "../core/positions.ts";
 import { batchNumbers, type PipelineOptions } from "../delivery/pipeline.ts";
 import { RetryPause } from "../flow/retry-pause.ts";
-import { JoinedPipelines, overriding } from "../join/joined-pipelines.ts";
 import { JoinedSource } from "../join/joined-source.ts";
 import { OpenJoin } from "../join/open-join.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { RememberedKeys } from "../transforms/dedup/remembered-keys.ts";
 import { compileSides, type CompileOptions } from "./compile.ts";
 import type { ThreadMachine } from "./host.ts";
+import { JoinedPipelines } from "./joined-pipelines.ts";
 import type { PipelineSpec } from "./protocol.ts";
 
 /** A batch of the sides has at most this many events. A larger one would only take more memory. */
@@ -77,16 +78,21 @@ export function buildJoined(
       ...options,
       drawNumber,
       source,
-      journal: journalOf(journal, ({ into }) => into !== "join"),
+      // Dedup has decided before the join: the rows need none of its keys.
+      journal: { ...journalOf(journal, ({ into }) => into !== "join"), ...withoutKeys },
       telemetry: overriding(telemetry, { eventsRead: nothing, keysHeld: nothing }),
       maxAge: Infinity,
-      // Dedup has decided before the join.
       keys: new RememberedKeys({ storage: Infinity, memory: Infinity }),
     },
   });
 }
 
 function nothing(): void {}
+
+const withoutKeys: Pick<Journal, "finalKeys" | "finalKeyCount"> = {
+  finalKeys: () => Promise.resolve([]),
+  finalKeyCount: () => 0,
+};
 
 /** The journal of one of the two pipelines: it has the pending batches that are its own. */
 function journalOf(journal: Journal, isOwn: (record: BatchRecord) => boolean): Journal {
@@ -111,4 +117,14 @@ function limitsOf({ sources, resources }: PipelineConfig): { memory: number; sto
 function sumOf(quantities: readonly (string | undefined)[]): number {
   const given = quantities.filter((quantity) => quantity !== undefined);
   return given.length === 0 ? Infinity : given.reduce((sum, quantity) => sum + quantityBytes(quantity), 0);
+}
+
+/** Telemetry of which some functions do something else, since they count what is not of a whole pipeline. */
+function overriding(telemetry: Telemetry, by: Partial<Telemetry>): Telemetry {
+  return new Proxy(telemetry, {
+    get: (target, event) => {
+      const own = by[event as keyof Telemetry];
+      return own ?? (target[event as keyof Telemetry] as (...given: unknown[]) => unknown).bind(target);
+    },
+  });
 }

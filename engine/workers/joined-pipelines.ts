@@ -1,8 +1,7 @@
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { Pipeline, type PipelineOptions } from "../delivery/pipeline.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
-import { joinedOrigin, type JoinedSource } from "./joined-source.ts";
-import type { OpenJoin } from "./open-join.ts";
+import { joinedOrigin, type JoinedSource } from "../join/joined-source.ts";
+import type { OpenJoin } from "../join/open-join.ts";
 
 export interface JoinedPipelinesOptions {
   /** Of the events of both sides, into the join. */
@@ -69,14 +68,4 @@ export class JoinedPipelines implements RunnablePipeline {
     if (ofSides.length > 0) await this.#sides.reprocess(ofSides);
     if (ofRows.length > 0) await this.#rows.reprocess(ofRows);
   }
-}
-
-/** Telemetry of which some functions do something else, since they count what is not of a whole pipeline. */
-export function overriding(telemetry: Telemetry, by: Partial<Telemetry>): Telemetry {
-  return new Proxy(telemetry, {
-    get: (target, event) => {
-      const own = by[event as keyof Telemetry];
-      return own ?? (target[event as keyof Telemetry] as (...given: unknown[]) => unknown).bind(target);
-    },
-  });
 }
