@@ -2,8 +2,7 @@ import type { Failure } from "./sink.ts";
 
 /** Why a running pipeline waits. It goes on by itself when the reason is gone. */
 export interface Pause {
-  class:
-    Failure["class"] | "disk" | "probe" | "uncertain" | "lost" | "storage" | "source" | "owner" | "thread" | "letters";
+  class: Failure["class"] | "probe" | "uncertain" | "lost" | "storage" | "source" | "owner" | "thread" | "letters";
   /** ISO 8601, UTC. */
   since: string;
   text: string;

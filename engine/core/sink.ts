@@ -9,13 +9,13 @@ import type { Rejection } from "./dead-letter.ts";
  * - `refused`: no row was written; this is proven.
  * - `unknown`: anything else, timeouts and resets included; a repeat with the same token is safe.
  *
- * The class of `failure` decides what follows: `transient` is tried again, `row` names a bad row, and every other class
+ * The class of `failure` decides what follows: `transient` and `disk` (that of the data dir) are tried again, `row` names a bad row, and every other class
  * pauses the pipeline until the setup is corrected; a pause also tries again by itself.
  */
 export type Answer = { kind: "ok" } | { kind: "refused" | "unknown"; failure: Failure };
 
 export interface Failure {
-  class: "transient" | "row" | "partitions" | "view" | "setup";
+  class: "transient" | "disk" | "row" | "partitions" | "view" | "setup";
   /** ClickHouse's code, such as 60; undefined where the network failed before an answer. */
   code?: number;
   /** ClickHouse's name of the code, such as `UNKNOWN_TABLE`; `network_io` without a code. A metric label. */

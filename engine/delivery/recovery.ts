@@ -80,7 +80,8 @@ export class Recovery {
     for (let attempt = 1; ; attempt += 1) {
       const opened = await target.open(sink);
       if (opened.kind === "ok") return true;
-      if (opened.failure.class !== "transient") return false;
+      const { class: kind } = opened.failure;
+      if (kind !== "transient" && kind !== "disk") return false;
       await pauses.wait(opened.failure, attempt, sink);
     }
   }

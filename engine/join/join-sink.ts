@@ -40,7 +40,7 @@ export class JoinSink implements Sink {
       this.#join ??= await this.#options.open();
       return { kind: "ok" };
     } catch (error) {
-      return refused(error);
+      return failed(error);
     }
   }
 
@@ -70,7 +70,7 @@ export class JoinSink implements Sink {
       this.#options.onStep(await this.#join!.step(token, body));
       return { kind: "ok" };
     } catch (error) {
-      return refused(error);
+      return failed(error);
     }
   }
 
@@ -91,9 +91,12 @@ export class JoinSink implements Sink {
   }
 }
 
-/** What passes is tried again. Damage is thrown: it ends the pipeline. */
-function refused(error: unknown): Answer {
+/**
+ * What passes is tried again, with the same token: after a failed sync the step may be durable all the same. Damage is
+ * thrown: it ends the pipeline.
+ */
+function failed(error: unknown): Answer {
   const failure = storageError(error);
   if (!isPassing(failure)) throw failure;
-  return { kind: "refused", failure: { class: "transient", name: "storage", text: failure.message } };
+  return { kind: "unknown", failure: { class: "disk", name: "storage", text: failure.message } };
 }

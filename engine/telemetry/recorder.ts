@@ -217,8 +217,8 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   }
 
   insertFailed({ pipeline_id, rows, failure, unknown }: EventOf<"insertFailed">): void {
-    const classification =
-      failure.class === "transient" ? "retryable" : failure.class === "row" ? "permanent" : "unknown";
+    const isRetryable = failure.class === "transient" || failure.class === "disk";
+    const classification = isRetryable ? "retryable" : failure.class === "row" ? "permanent" : "unknown";
     this.metrics.sinkErrors.inc({ pipeline_id, classification, error_name: failure.name });
     this.metrics.sinkRetries.inc({ pipeline_id, outcome: "retry" }, rows);
     const { class: kind, code, text } = failure;

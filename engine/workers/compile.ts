@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type {
   EngineOptions,
+  JoinConfig,
   OtlpSourceConfig,
   PipelineConfig,
   SchemaField,
@@ -78,8 +79,8 @@ function compileJoined(given: CompileOptions): CompiledPipeline {
  */
 export function compileSides(given: CompileOptions, join: Omit<JoinSinkOptions, "sides">): CompiledPipeline {
   const { config, revision, salt } = given;
-  const prints = new Fingerprints(joinSalt(salt));
   const { left_source, right_source, output_fields } = config.join!;
+  const prints = new Fingerprints(joinSalt(salt, config.join!));
   const readers = (
     [
       ["left", left_source],
@@ -137,9 +138,16 @@ function sideTransforms({ declared, transforms }: Steps, sides: readonly SideRea
   return [new DeclaredFields(declared, { keys, rows: () => undefined }), ...transforms];
 }
 
-/** What makes the fingerprints of the keys of a join: not those of dedup. */
-function joinSalt(salt: Uint8Array): Buffer {
-  return createHmac("sha256", salt).update("join").digest().subarray(0, 16);
+/**
+ * What makes the fingerprints of the keys of a join: other ones than those of dedup. With other keys, events match none of
+ * those before, also where a batch of the revision before is made again.
+ */
+function joinSalt(salt: Uint8Array, { left_source, right_source }: JoinConfig): Buffer {
+  const keys = [left_source, right_source].map(({ source_id, key }) => [source_id, key]);
+  return createHmac("sha256", salt)
+    .update(JSON.stringify(["join", keys]))
+    .digest()
+    .subarray(0, 16);
 }
 
 /** A field of a source: one that it lists, or an attribute in a map of OTLP. */
