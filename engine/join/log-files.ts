@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { Disk, DiskFile } from "../core/disk.ts";
+import { storageError } from "../state/storage-error.ts";
 import type { Location } from "./buffered-events.ts";
-import { entryPrefix } from "./part.ts";
+import { entryPrefix, segmentHeadLength } from "./part.ts";
 
 /** Files that stay open to be read. */
 const mostOpen = 64;
@@ -108,6 +109,24 @@ export class LogFiles {
     this.#open.delete(number);
     await opened?.then((file) => file.close()).catch(() => undefined);
   }
+}
+
+/** Whether the folder of a log holds steps. */
+export async function holdsSteps(disk: Disk, folder: string): Promise<boolean> {
+  const names = await disk.readdir(folder).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw storageError(error);
+    return [];
+  });
+  for (const name of names) {
+    if (name.endsWith(".new")) continue;
+    const file = await disk.open(join(folder, name), "read");
+    try {
+      if ((await file.size()) > segmentHeadLength) return true;
+    } finally {
+      await file.close();
+    }
+  }
+  return false;
 }
 
 interface Group {

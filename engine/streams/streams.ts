@@ -8,6 +8,7 @@ import { EmbeddedStream } from "./embedded/embedded-stream.ts";
 import { type SegmentSizes } from "./embedded/stream-files.ts";
 import { makeFolders } from "../state/durable-files.ts";
 import { isPassing, storageError } from "../state/storage-error.ts";
+import { holdsSteps } from "../join/log-files.ts";
 import { holdsEvents, recreateStream } from "./embedded/recreate.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -150,9 +151,10 @@ export class Streams {
     return kept;
   }
 
-  /** Whether a pipeline's folder may hold events. */
-  holdsEvents(pipeline_id: string): Promise<boolean> {
-    return holdsEvents(this.#disk, this.folder(pipeline_id));
+  /** Whether a pipeline's folder may hold events, in its stream or in the log of its join. */
+  async holdsEvents(pipeline_id: string): Promise<boolean> {
+    if (await holdsEvents(this.#disk, this.folder(pipeline_id))) return true;
+    return holdsSteps(this.#disk, this.joinFolder(pipeline_id));
   }
 
   /** Closes a pipeline's stream and removes its folder; the removal is durable when this resolves. */

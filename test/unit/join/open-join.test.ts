@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JoinConfig } from "../../../schemas/pipeline.ts";
 import { ArrivalWriter } from "../../../engine/join/arrivals.ts";
 import type { Side } from "../../../engine/join/buffered-events.ts";
+import { holdsSteps } from "../../../engine/join/log-files.ts";
 import { dropJoin, OpenJoin, type OpenJoinOptions } from "../../../engine/join/open-join.ts";
 import { Fingerprints } from "../../../engine/keys/fingerprint.ts";
 import { systemDisk } from "../../../engine/system/disk.ts";
@@ -171,6 +172,15 @@ test("files without anything that counts are removed; what counts of a mostly em
   const other = open();
   await step(other, 4, 3, ["left", "24999", { a: 3 }]);
   expect((await rowsOf(other)).at(-1)).toEqual({ a: 3, b: 24_999 });
+});
+
+test("a folder holds steps once there was one", async () => {
+  expect(await holdsSteps(systemDisk, join(folder, "none"))).toBe(false);
+  const one = open();
+  await one.open();
+  expect(await holdsSteps(systemDisk, folder)).toBe(false);
+  await step(one, 1, 0, ["left", "x", { a: 1 }]);
+  expect(await holdsSteps(systemDisk, folder)).toBe(true);
 });
 
 test("reports what it holds and what has happened since the last report", async () => {
