@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Readiness } from "../core/readiness.ts";
 import type { Sink } from "../core/sink.ts";
 import { type AnyTools, checkSource } from "../sources/open.ts";
-import { compilePipeline, createKeys } from "./compile.ts";
+import { compilePipeline, compileSides, createKeys } from "./compile.ts";
 import type { ThreadMachine } from "./host.ts";
 import type { CheckedSpec } from "./protocol.ts";
 
@@ -17,8 +17,9 @@ export async function checkPipeline(
   const { config } = spec;
   let sink: Sink;
   try {
-    const keys = createKeys(config);
-    ({ sink } = compilePipeline({ ...spec, ...machine, revision: 0, keys, salt: randomBytes(16), log }));
+    const given = { ...spec, ...machine, revision: 0, keys: createKeys(config), salt: randomBytes(16), log };
+    ({ sink } = compilePipeline(given));
+    if (config.join !== undefined) compileSides(given, unopened);
   } catch (error) {
     return { kind: "refused", text: error instanceof Error ? error.message : String(error) };
   }
@@ -30,6 +31,12 @@ export async function checkPipeline(
     await sink.close();
   }
 }
+
+/** A check compiles the sides of a join, and opens nothing. */
+const unopened: Parameters<typeof compileSides>[1] = {
+  open: () => Promise.reject(new Error("expected a join that is only compiled")),
+  onStep: () => undefined,
+};
 
 async function checkTarget(sink: Sink, signal: AbortSignal): Promise<Readiness> {
   const answer = await sink.check(signal);
