@@ -17,11 +17,14 @@ const defaults = {
 
 /**
  * Every component of the pipeline with its resources: one entry for each
- * source that is not OTLP, and one for each source that has a transform or was given an entry, in the order of sources.
+ * source that is not OTLP, and one for each source that has a transform, is a side of the join or was given an entry, in
+ * the order of sources.
  */
 export function normaliseResources(file: PipelineV3, batchSize: number, stored?: PipelineConfig): ResourcesConfig {
   const given = file.resources ?? {};
-  const transformed = (source_id: string) => file.transforms?.some((one) => one.source_id === source_id) ?? false;
+  const isJoined = file.join?.enabled === true;
+  const transformed = (source_id: string) =>
+    isJoined || (file.transforms?.some((one) => one.source_id === source_id) ?? false);
   return {
     nats: { stream: streamLimits(given.nats?.stream ?? {}, batchSize, stored?.resources.nats.stream) },
     sources: file.sources

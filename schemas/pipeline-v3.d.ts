@@ -591,7 +591,7 @@ export interface ResourcesDocument {
     };
   }[];
   /**
-   * Resources of the transforms of a source.
+   * Resources of the transforms of a source, and of its side of a join.
    */
   transform?: {
     /**

@@ -88,7 +88,9 @@ export const codes = {
   FIELD_REFERENCE: error("A name is not a field of the events at this place."),
   DUPLICATE_NAME: error("A name that must be unique is used twice."),
   TRANSFORM_COUNT: error("There are more transforms of a kind than a pipeline or a source can have."),
-  JOIN: error("A join does not have two different Kafka sources, or is combined with a transform that it excludes."),
+  JOIN: error(
+    "A join does not have two different Kafka sources, joins by a list or a mapping, or is combined with a transform that it excludes.",
+  ),
   MAPPING_EMPTY: error("The sink writes no column."),
   COLUMN_MISMATCH: error("A field cannot feed a column of this type."),
   ALIAS_CONFLICT: error("Two spellings of one setting have different values."),
@@ -125,6 +127,10 @@ export const codes = {
   EXPRESSION_BRANCH: warning(
     "A part of an expression fails for the events on which it runs: they become dead letters.",
   ),
+  JOIN_REPLAY: warning(
+    "A join reads both of its topics from their past, and joins by the time of arrival: events meet as they are read.",
+  ),
+  JOIN_WITHOUT_END: warning("Left events of a join without a match stay buffered without an end."),
   DEDUP_KEY: warning("A dedup key has a type that identifies events poorly."),
   UNUSED: warning("A setting has no effect together with the others, such as a password without authentication."),
   BATCH: warning("Batch size, delay and the limits of the stream do not match."),

@@ -69,7 +69,7 @@ sink:
     - { name: double, column_name: double, column_type: Float64 }
 `;
 
-/** Two Kafka sources and their join, with nothing to say about but what is not supported yet. */
+/** Two Kafka sources and their join, with nothing to say about. */
 export const joinPipeline = `version: v3
 pipeline_id: orders-eu
 sources:
@@ -77,6 +77,7 @@ sources:
     source_id: orders
     connection_params: &kafka { brokers: ["kafka:9092"], protocol: PLAINTEXT }
     topic: orders
+    consumer_group_initial_offset: latest
     schema_fields:
       - { name: id, type: int }
       - { name: user_id, type: string }

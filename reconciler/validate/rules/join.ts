@@ -1,10 +1,11 @@
-import { found, type Problem } from "../../language/problem.ts";
+import { parseDuration } from "../../../schemas/index.ts";
+import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
-import { joins } from "./feeds.ts";
+import { fieldType, joins, sourceFeed } from "./feeds.ts";
 import { mustBeJoinWindow, mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
 
 /** Rules of `join` (docs/reference/pipeline.md). A disabled join counts as none. */
-export const joinRules: readonly Rule[] = [joinSources, joinSides, joinOutputs];
+export const joinRules: readonly Rule[] = [joinSources, joinSides, joinKeyTypes, endlessLeft, joinOutputs, replay];
 
 function* joinSources(document: View): Iterable<Problem> {
   if (!joins(document)) return;
@@ -30,6 +31,31 @@ function* joinSides(document: View): Iterable<Problem> {
   yield id.problem("JOIN", { expected: "another source than the left side", found: found(id.value, id.path) });
 }
 
+/** Keys are compared as texts; lists and mappings have none. */
+function* joinKeyTypes(document: View): Iterable<Problem> {
+  if (!joins(document)) return;
+  for (const side of ["left_source", "right_source"]) {
+    const [key, source_id] = ["key", "source_id"].map((name) => document.get("join", side, name));
+    const type = fieldType(sourceFeed(document, source_id?.text), key?.text ?? "");
+    if (key === undefined || (type !== "array" && type !== "map")) continue;
+    yield key.problem("JOIN", {
+      expected: "a key of type string, int, uint, float or bool",
+      found: `"${printable(key.text ?? "")}" of type ${type}`,
+      suggestion: type === "map" ? "declare the field inside of it that identifies the event" : undefined,
+    });
+  }
+}
+
+/** A right event makes room for the next one of its key; a left event without a match only leaves with its window. */
+function* endlessLeft(document: View): Iterable<Problem> {
+  const window = document.get("join", "left_source", "time_window");
+  if (!joins(document) || window.text === undefined || parseDuration(window.text) !== 0n) return;
+  yield window.problem("JOIN_WITHOUT_END", {
+    expected: "a window that ends: a left event without a match stays buffered as long as that",
+    found: `${found(window.value, window.path)}, which has no end`,
+  });
+}
+
 function* joinOutputs(document: View): Iterable<Problem> {
   if (!joins(document)) return;
   const outputs = document.get("join", "output_fields").items();
@@ -41,4 +67,27 @@ function* joinOutputs(document: View): Iterable<Problem> {
     output.get("output_name").exists ? output.get("output_name") : output.get("name"),
   );
   yield* mustDiffer(names, "DUPLICATE_NAME", "each field of the joined event once");
+}
+
+/**
+ * Both topics read from their past: a left event joins the right event that was read before it, however their own times
+ * compare, and waits no longer than its window for one that is read later.
+ */
+function* replay(document: View): Iterable<Problem> {
+  if (!joins(document) || document.get("x-sluice", "start").text === "latest") return;
+  const sources = document.sources("kafka");
+  const [left, right] = ["left_source", "right_source"].map((side) => {
+    const source_id = document.get("join", side, "source_id").text;
+    return sources.find((source) => source.get("source_id").text === source_id);
+  });
+  if (left === undefined || right === undefined || left === right) return;
+  const isStarted = document.get("x-sluice", "start").exists;
+  const offsets = [left, right].map((source) => source.get("consumer_group_initial_offset"));
+  if (!isStarted && offsets.some(({ text }) => text?.trim().toLowerCase() === "latest")) return;
+  const at = isStarted ? document.get("x-sluice", "start") : document.get("join", "left_source", "source_id");
+  yield at.problem("JOIN_REPLAY", {
+    expected: "a left topic that is read from its end, or after the right side is loaded: a replay joins by arrival",
+    found: "both topics read from their past at the same time",
+    suggestion: `write consumer_group_initial_offset: latest for "${printable(left.get("source_id").text ?? "")}"`,
+  });
 }

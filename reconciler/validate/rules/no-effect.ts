@@ -56,7 +56,6 @@ function readerOf(source: View): string {
 
 /** Members of a group read all topics of their pipeline. */
 function* fewerMembers(document: View): Iterable<Problem> {
-  if (joins(document)) return;
   const given = sourcesOf(document, (kind) => kind.hasConsumerGroup)
     .flatMap((source) => entryOf(document, "sources", source))
     .flatMap((entry) => {
@@ -70,6 +69,7 @@ function* fewerMembers(document: View): Iterable<Problem> {
   }
 }
 
+/** With a join, they are the memory of what it buffers. */
 function* transformResources(document: View): Iterable<Problem> {
   if (joins(document)) return;
   const transformed = new Set(document.transforms().map((transform) => transform.get("source_id").text));

@@ -71,14 +71,55 @@ describe("a join", () => {
       at: "''",
       found: "an empty text",
     },
-    ...["0", "8d"].map((window) => ({
-      title: `with a window of ${window}`,
-      content: join("time_window: 7d", `time_window: "${window}"`),
-      code: "DURATION" as const,
-      path: "join.right_source.time_window",
-      at: `"${window}"`,
-      found: `"${window}"`,
+    ...["array", "map"].map((type) => ({
+      title: `by a key of type ${type}`,
+      content: join("name: user_id, type: string", `name: user_id, type: ${type}`),
+      code: "JOIN" as const,
+      path: "join.left_source.key",
+      at: "user_id, time_window",
+      found: `"user_id" of type ${type}`,
     })),
+    {
+      title: "with a window of 8d",
+      content: join("time_window: 7d", 'time_window: "8d"'),
+      code: "DURATION",
+      path: "join.right_source.time_window",
+      at: '"8d"',
+      found: '"8d"',
+    },
+    {
+      title: "whose left events wait without an end",
+      content: join("time_window: 1h", 'time_window: "0"'),
+      code: "JOIN_WITHOUT_END",
+      path: "join.left_source.time_window",
+      at: '"0"',
+      found: '"0", which has no end',
+    },
+    {
+      title: "of two topics that are read from their beginning",
+      content: join("    consumer_group_initial_offset: latest\n", ""),
+      code: "JOIN_REPLAY",
+      path: "join.left_source.source_id",
+      at: "orders, key",
+      found: "both topics read from their past at the same time",
+      suggestion: 'write consumer_group_initial_offset: latest for "orders"',
+    },
+    {
+      title: "of two topics that are read from a time",
+      content: join("join:\n", 'x-sluice: { start: "2026-01-31T00:00:00Z" }\njoin:\n'),
+      code: "JOIN_REPLAY",
+      path: "x-sluice.start",
+      at: '"2026',
+      found: "both topics read from their past at the same time",
+    },
+    {
+      title: "with more members for one topic than for the other",
+      content: `${joinPipeline}resources:\n  sources: [{ source_id: orders, replicas: 4 }, { source_id: users, replicas: 2 }]\n`,
+      code: "NO_EFFECT",
+      path: "resources.sources[1].replicas",
+      at: "2 }",
+      found: "2, and members read all topics: it has no effect here",
+    },
     {
       title: "without outputs",
       content: join(
@@ -105,7 +146,7 @@ describe("a join", () => {
       code: "DUPLICATE_NAME",
       path: "join.output_fields[1].output_name",
       at: "id }\nsink",
-      found: '"id" again, after line 24',
+      found: '"id" again, after line 25',
     },
     {
       title: "with an output that no column takes",
@@ -172,6 +213,16 @@ describe("a join", () => {
     ["in other words", join("type: temporal", "type: join")],
     ["without a type", join("  type: temporal\n", "")],
     ["with one field under two names", join("name: name, output_name: user_name", "name: id, output_name: user_name")],
+    ["whose right events count without an end", join("time_window: 7d", "time_window: 0s")],
+    [
+      "of topics that are read from their ends",
+      join("    consumer_group_initial_offset: latest\n", "", "join:\n", "x-sluice: { start: latest }\njoin:\n"),
+    ],
+    [
+      "with memory for what it buffers",
+      `${joinPipeline}resources:\n  transform: [{ source_id: users, limits: { memory: 4Gi } }]\n`,
+    ],
+    ["by keys of different types", join("name: user_id, type: string", "name: user_id, type: int64")],
     ["with the same window on both sides", join("time_window: 7d", "time_window: 1h")],
   ])("%s is good", (_, content) => {
     expect(said(content)).toEqual([]);
