@@ -46,7 +46,7 @@ export function healthOf(engine: ObservedEngine, pipeline_id: string): PipelineH
 
 function actualPipeline(
   view: PipelineView,
-  { stream, join, pending_batches, dead_letters, source, keys, paused }: PipelineHealth,
+  { stream, pending_batches, dead_letters, source, keys, join, paused }: PipelineHealth,
 ): ActualPipeline {
   const { pipeline_id, config, options, status, failure, intake } = view;
   return {
@@ -55,12 +55,13 @@ function actualPipeline(
     options,
     status,
     ...(failure !== undefined && { failure }),
-    held: stream === undefined ? "unknown" : stream.messages + (join?.waiting ?? 0),
+    held: stream?.messages ?? "unknown",
     pending_batches,
     dead_letters: dead_letters.total_messages,
     ...(source?.lag !== undefined && { lag: source.lag }),
     ...(source !== undefined && { uncommitted: source.uncommitted }),
     ...(keys !== undefined && { keys: keys.keys }),
+    ...(join !== undefined && { join: { events: join.left.events + join.right.events, rows: join.waiting } }),
     ...(paused !== undefined && { paused: paused.text }),
     ...(intake === "closed" && { intake }),
   };

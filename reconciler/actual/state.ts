@@ -21,12 +21,22 @@ export interface ActualPipeline {
   uncommitted?: number;
   /** Keys that dedup remembers; absent without dedup, or where it has not begun to. */
   keys?: number;
+  /** What its join holds; absent without a join, or where that is not known. */
+  join?: JoinFigures;
   /** Why it is paused, where it is. */
   paused?: string;
   /** It refuses new events, because its deletion has begun. */
   intake?: "closed";
   /** Secrets whose value has changed or is missing since it started. Absent where there are none. */
   secrets?: Omit<StaleSecrets, "pipeline_id">;
+}
+
+/** What a join holds at the moment of planning. */
+export interface JoinFigures {
+  /** Events that it buffers, of both sides; absent where that is not known. */
+  events?: number;
+  /** Rows that it has made and that are not in the table. */
+  rows: number;
 }
 
 /** A change that is being carried out at the moment of planning. */

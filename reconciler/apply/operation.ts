@@ -44,6 +44,9 @@ export interface Quantities {
   lag?: number;
   /** With dedup. */
   keys?: number;
+  /** With a join: events that it buffers, and rows that are not in the table. */
+  join_events?: number;
+  join_rows?: number;
 }
 
 /** Who asked for it. */

@@ -208,13 +208,15 @@ function bounded(sentences: readonly string[]): string[] {
   return sentences.slice(0, mostSentences).map((text) => text.slice(0, longestSentence));
 }
 
-function quantitiesOf({ held, pending_batches, dead_letters, lag, keys }: ActualPipeline): Quantities {
+function quantitiesOf({ held, pending_batches, dead_letters, lag, keys, join }: ActualPipeline): Quantities {
   return {
     ...(held !== "unknown" && { events: held }),
     pending_batches,
     dead_letters,
     ...(lag !== undefined && { lag }),
     ...(keys !== undefined && { keys }),
+    ...(join?.events !== undefined && { join_events: join.events }),
+    ...(join !== undefined && { join_rows: join.rows }),
   };
 }
 

@@ -21,6 +21,10 @@ export interface CostFacts {
   DedupForgets: Dedup;
   DedupEnds: Dedup;
   DedupBegins: Dedup;
+  /** Keys, windows or sides of a join change: what it buffers no longer counts. */
+  JoinForgets: { events?: number };
+  /** The pipeline ends, or is terminated. `rows`: those that are dropped as well, because nothing writes them first. */
+  JoinDropped: { events?: number; rows?: number };
   WindowChanges: { source_id: string; from: string; to: string };
   /** Other events pass a filter, or become other events. */
   ExpressionChanges: { source_id: string; type: "filter" | "stateless" };

@@ -11,6 +11,10 @@ export interface LossFacts {
   DeadLetters: { count: number };
   /** The keys of dedup. `keys`, their number, is absent where it is not known. */
   DedupKeys: { keys?: number };
+  /** The events that its join buffers. `events`, their number, is absent where it is not known. */
+  JoinEvents: { events?: number };
+  /** Rows that its join has made and that are not written. `rows` is absent where their number is not known. */
+  JoinRows: { rows?: number };
   /** A generated token. `pipeline_id` where another one is generated, which `sluice token rotate` prints. */
   AccessToken: { pipeline_id?: string };
   /** The old values of secret references whose value has changed. */

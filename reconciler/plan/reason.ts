@@ -129,6 +129,8 @@ export interface Caution {
 export interface Unwritten {
   held: number | "unknown";
   pending_batches: number;
+  /** Rows of a join that are not in the table; absent where there are none. */
+  rows?: number | "unknown";
 }
 
 export interface Holdings extends Unwritten {

@@ -22,7 +22,8 @@ export function assumedState(pipelines: readonly DesiredPipeline[], limit: Delet
 function assumed({ pipeline_id, config, options, directives: { state } }: DesiredPipeline): ActualPipeline {
   const nothing = { held: 0, pending_batches: 0, dead_letters: 0 };
   const position = hasConsumerGroup(config) ? { lag: 0, uncommitted: 0 } : {};
-  return { pipeline_id, config, options, status: state, ...nothing, ...position };
+  const join = config.join === undefined ? {} : { join: { rows: 0 } };
+  return { pipeline_id, config, options, status: state, ...nothing, ...position, ...join };
 }
 
 /** Without fingerprints: every difference comes from the files, and none is a drift. */

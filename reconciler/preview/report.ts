@@ -76,6 +76,10 @@ export interface LiveFigures {
   lag?: number;
   /** Keys that dedup remembers. */
   keys?: number;
+  /** Events that its join buffers. */
+  join_events?: number;
+  /** Rows of its join that are not in the table. */
+  join_rows?: number;
   dead_letters: number;
   /** Why it is paused. */
   paused?: string;
@@ -143,13 +147,24 @@ function reported({ change, level, costs, tables, directives, present }: Preview
   };
 }
 
-function figuresOf({ status, held, pending_batches, lag, keys, dead_letters, paused }: ActualPipeline): LiveFigures {
+function figuresOf({
+  status,
+  held,
+  pending_batches,
+  lag,
+  keys,
+  join,
+  dead_letters,
+  paused,
+}: ActualPipeline): LiveFigures {
   return {
     status,
     ...(held !== "unknown" && { events: held }),
     pending_batches,
     ...(lag !== undefined && { lag }),
     ...(keys !== undefined && { keys }),
+    ...(join?.events !== undefined && { join_events: join.events }),
+    ...(join !== undefined && { join_rows: join.rows }),
     dead_letters,
     ...(paused !== undefined && { paused: cut(paused) }),
   };

@@ -63,12 +63,15 @@ export function whatOf({ kind, cause, level, effect, fields }: ReportedChange): 
 export function figuresText({ now }: ReportedChange): string {
   if (now === undefined) return "";
   const { status, events = 0, pending_batches, lag = 0, keys = 0, dead_letters, paused } = now;
+  const { join_events = 0, join_rows = 0 } = now;
   return [
     paused === undefined ? status : `${status} and paused (${paused})`,
     counted(events, "event") && `${counted(events, "event")} to write`,
     counted(pending_batches, "prepared batch", "prepared batches"),
     lag === 0 ? "" : `lag ${lag}`,
     counted(keys, "key of dedup", "keys of dedup"),
+    counted(join_events, "event in the join", "events in the join"),
+    counted(join_rows, "joined row to write", "joined rows to write"),
     counted(dead_letters, "dead letter"),
   ]
     .filter(Boolean)

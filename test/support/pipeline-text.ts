@@ -8,6 +8,8 @@ export interface PipelineText {
   topics?: string[];
   /** Lines of a source of type kafka besides its topic, such as `consumer_group_initial_offset: latest`. */
   kafka?: string[];
+  /** Joins its topic with the one of `topics`, without a filter. `left`: key and window of the left side. */
+  join?: { left?: string };
   /** Default: `kafka:9092`. */
   brokers?: string[];
   expression?: string;
@@ -36,12 +38,12 @@ export function pipelineText(of: PipelineText): string {
     ...sourceLines(of),
     fields,
     ...(of.topics ?? []).flatMap((topic) => [...kafkaLines({ ...of, topic }, topic), fields]),
-    "transforms:",
-    "  - type: filter",
-    "    source_id: input",
-    "    config:",
-    `      expression: ${JSON.stringify(expression)}`,
+    ...(of.join === undefined || transforms.length > 0 ? ["transforms:"] : []),
+    ...(of.join === undefined
+      ? ["  - type: filter", "    source_id: input", "    config:", `      expression: ${JSON.stringify(expression)}`]
+      : []),
     ...transforms.map((transform) => `  - ${transform}`),
+    ...joinLines(of),
     "sink:",
     "  type: clickhouse",
     "  connection_params:",
@@ -59,6 +61,19 @@ export function pipelineText(of: PipelineText): string {
     ...root,
     "",
   ].join("\n");
+}
+
+function joinLines({ join, topics: [right] = [] }: PipelineText): string[] {
+  if (join === undefined) return [];
+  return [
+    "join:",
+    "  enabled: true",
+    `  left_source: { source_id: input, ${join.left ?? "key: id, time_window: 1h"} }`,
+    `  right_source: { source_id: ${right}, key: id, time_window: 24h }`,
+    "  output_fields:",
+    "    - { source_id: input, name: id }",
+    `    - { source_id: ${right}, name: level }`,
+  ];
 }
 
 const fields = "    schema_fields: [{ name: id, type: int }, { name: level, type: string }]";

@@ -118,6 +118,8 @@ function story({ plan, measured, ...record }: OperationRecord): string {
     ["dead letters before", held?.dead_letters],
     ["lag before", held?.lag],
     ["keys before", held?.keys],
+    ["events in the join before", held?.join_events],
+    ["joined rows to write before", held?.join_rows],
     ["events to drain", plan.expects?.drained],
     ["dead letters to drop", plan.expects?.dead_letters_dropped || undefined],
     ["began", record.began],

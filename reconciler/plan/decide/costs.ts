@@ -17,7 +17,9 @@ export function costsOf(change: Change, present?: ActualPipeline, desired?: Desi
   if (present === undefined) return [];
   if (kind === "delete") return endOf(pipeline_id, present);
   if (desired === undefined) return [];
-  if (kind === "recreate") return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }];
+  if (kind === "recreate") {
+    return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }, ...joinDropped(present)];
+  }
   return [...pauseOf(change, present), ...endingsOf(change, present), ...editOf(change, present, desired.config)];
 }
 
@@ -35,15 +37,23 @@ function tokenMade(desired: DesiredPipeline | undefined): Cost[] {
   return options.access_token === undefined ? [{ code: "TokenMade", facts: { pipeline_id } }] : [];
 }
 
-function endOf(pipeline_id: string, { config, status, dead_letters: count }: ActualPipeline): Cost[] {
+function endOf(pipeline_id: string, present: ActualPipeline): Cost[] {
+  const { config, status, dead_letters: count } = present;
   const isDropped = status === "Terminated";
   return [
+    ...joinDropped(present),
     ...(isPushed(config) && !isDropped ? [sendersRefused] : []),
     ...(isDropped ? [] : [{ code: "DeadLettersFirst" as const, facts: { pipeline_id, ...nonZero({ count }) } }]),
   ];
 }
 
 const sendersRefused: Cost = { code: "SendersRefused", facts: {} };
+
+/** A Terminated pipeline has dropped it already. */
+function joinDropped({ config, status, join }: ActualPipeline, rows?: number): Cost[] {
+  if (config.join === undefined || status === "Terminated") return [];
+  return [{ code: "JoinDropped", facts: nonZero({ events: join?.events, rows }) }];
+}
 
 /** How the change is carried out on a pipeline that runs. */
 function pauseOf({ calls }: Action, present: ActualPipeline): Cost[] {
@@ -57,19 +67,22 @@ function pauseOf({ calls }: Action, present: ActualPipeline): Cost[] {
 }
 
 /** What it means that it does not run any more. */
-function endingsOf({ calls }: Action, { config, status, held, lag }: ActualPipeline): Cost[] {
-  if (status !== "Running" || calls.includes("resume")) return [];
+function endingsOf({ calls }: Action, present: ActualPipeline): Cost[] {
+  const { config, status, held, lag, join } = present;
+  const dropped = calls.includes("terminate") ? joinDropped(present, join?.rows) : [];
+  if (status !== "Running" || calls.includes("resume")) return dropped;
   if (calls.includes("terminate") && isPushed(config))
     return [{ code: "EventsDropped", facts: nonZero({ held }) }, sendersRefused];
   const isStopped = calls.includes("stop") || calls.includes("terminate");
-  return isStopped && !isPushed(config) ? [{ code: "ReadingStops", facts: nonZero({ lag }) }] : [];
+  return isStopped && !isPushed(config) ? [...dropped, { code: "ReadingStops", facts: nonZero({ lag }) }] : dropped;
 }
 
 /** What the new config means, field by field. */
-function editOf({ fields }: Action, { config: from, keys }: ActualPipeline, to: PipelineConfig): Cost[] {
+function editOf({ fields }: Action, { config: from, keys, join }: ActualPipeline, to: PipelineConfig): Cost[] {
   if (fields.length === 0) return [];
   return [
     ...dedupCosts(from, to, keys),
+    ...joinCosts(from, to, join?.events),
     ...expressionCosts(from, to),
     ...fieldCosts(from, to),
     ...targetCosts(from, to),
@@ -102,6 +115,12 @@ function dedupCost(
   if (String(before.config.key) !== String(after.config.key))
     return [{ code: "DedupForgets", facts: { source_id, window: from, ...figure } }];
   return from === to ? [] : [{ code: "WindowChanges", facts: { source_id, from, to } }];
+}
+
+function joinCosts({ join: from }: PipelineConfig, { join: to }: PipelineConfig, events: number | undefined): Cost[] {
+  if (from === undefined || to === undefined) return [];
+  const keepsSides = isDeepStrictEqual([from.left_source, from.right_source], [to.left_source, to.right_source]);
+  return keepsSides ? [] : [{ code: "JoinForgets", facts: nonZero({ events }) }];
 }
 
 function expressionCosts(from: PipelineConfig, to: PipelineConfig): Cost[] {

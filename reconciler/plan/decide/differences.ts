@@ -56,7 +56,8 @@ export function differences(from: Kept, to: Kept): Difference[] {
   const root: Spot = { names: [], at: [], keyed };
   return [
     ...kindOfSource(from.config, to.config, root),
-    ...compare(from.config, to.config, root),
+    ...joinOrNone(from.config, to.config, root),
+    ...compare(...comparable(from.config, to.config), root),
     ...compare(from.options, to.options, { ...root, names: ["x-sluice"], at: ["x-sluice"] }),
   ];
 }
@@ -93,6 +94,19 @@ function kindOfSource(from: PipelineConfig, to: PipelineConfig, spot: Spot): Dif
   const at = Math.min(gone, to.sources.length - 1);
   const type = into(into(into(spot, "sources", "sources"), String(at), at), "type", "type");
   return compare(from.sources[gone]?.type, to.sources[at]?.type, type);
+}
+
+/** A pipeline keeps its join, or has none: rows of a join that are not in the table yet would stay unread. */
+function joinOrNone(from: PipelineConfig, to: PipelineConfig, spot: Spot): Difference[] {
+  const enabled = into(into(spot, "join", "join"), "enabled", "enabled");
+  return compare(from.join !== undefined, to.join !== undefined, enabled);
+}
+
+/** Two configs, without a join that only one of them has: `joinOrNone` has said so. */
+function comparable(from: PipelineConfig, to: PipelineConfig): [unknown, unknown] {
+  if ((from.join === undefined) === (to.join === undefined)) return [from, to];
+  const [{ join: _from, ...before }, { join: _to, ...after }] = [from, to];
+  return [before, after];
 }
 
 /** Entries are paired by their identity, so that a new first entry does not change all the others. */

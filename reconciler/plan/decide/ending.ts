@@ -70,8 +70,13 @@ function causeOf(present: ActualPipeline): HindranceCause {
   return isCommitted(present) ? "DeadLettersHeld" : "GroupBehind";
 }
 
-function holdsEvents({ held, pending_batches }: ActualPipeline): boolean {
-  return held !== 0 || pending_batches > 0;
+function holdsEvents(present: ActualPipeline): boolean {
+  return present.held !== 0 || present.pending_batches > 0 || rowsOf(present) !== 0;
+}
+
+/** Rows of its join that are not in the table: the offsets of their events may be committed. */
+function rowsOf({ config, join }: ActualPipeline): number | "unknown" {
+  return config.join === undefined ? 0 : (join?.rows ?? "unknown");
 }
 
 /** Whether all settled offsets are committed to the consumer group. False where that is not known. */
@@ -81,20 +86,28 @@ function isCommitted({ config, uncommitted }: ActualPipeline): boolean {
 
 /** What a deletion does to events, dead letters and offsets of the pipeline. */
 export function effectOfDeletion(present: ActualPipeline): Deletion {
-  const { status, held, pending_batches, dead_letters } = present;
+  const { status, dead_letters } = present;
   const place = keptInKafka(present);
   return {
     way: status === "Terminated" ? "dropped" : "kept",
-    holds: { held, pending_batches, dead_letters },
+    holds: { ...unwrittenOf(present), dead_letters },
     ...(place !== undefined && { place }),
   };
 }
 
-export function unwrittenOf({ held, pending_batches }: ActualPipeline): Unwritten {
-  return { held, pending_batches };
+/** What is known to be unwritten. */
+export function unwrittenOf({ held, pending_batches, join }: ActualPipeline): Unwritten {
+  const { rows = 0 } = join ?? {};
+  return { held, pending_batches, ...(rows > 0 && { rows }) };
 }
 
 function unsettledOf(present: ActualPipeline, dead_letters: number): Unsettled {
   const { uncommitted = "unknown" } = present;
-  return { ...unwrittenOf(present), dead_letters, ...(!isCommitted(present) && { uncommitted }) };
+  const rows = rowsOf(present);
+  return {
+    ...unwrittenOf(present),
+    ...(rows !== 0 && { rows }),
+    dead_letters,
+    ...(!isCommitted(present) && { uncommitted }),
+  };
 }

@@ -45,29 +45,41 @@ const moving: ReadonlySet<Call> = new Set<Call>(["resume", "terminate", "create"
  * log stay in the log.
  */
 function eventsLostBy({ kind, calls }: Action, present: ActualPipeline): Loss[] {
-  const { status, held, pending_batches } = present;
+  const { status, pending_batches } = present;
   if (kind === "delete" && status === "Terminated")
     return [...droppedOf(present, pending_batches), ...lettersOf(present)];
   if (kind === "recreate") return lettersOf(present);
   // Prepared batches are kept.
-  return calls.includes("terminate") && held !== 0 ? droppedOf(present, 0) : [];
+  return calls.includes("terminate") ? [...droppedOf(present, 0), ...rowsOf(present)] : [];
 }
 
+/** The offsets of joined rows in prepared batches may be committed, so these are not read again. */
 function droppedOf({ config, held }: ActualPipeline, pending_batches: number): Loss[] {
-  if (!isPushed(config) || (held === 0 && pending_batches === 0)) return [];
+  const isKept = !isPushed(config) && config.join === undefined;
+  if (isKept || (held === 0 && pending_batches === 0)) return [];
   return [{ code: "AcceptedEvents", facts: { held, pending_batches } }];
 }
 
-/** Keys, tokens and committed offsets. A terminated pipeline has forgotten its keys. */
+/** Rows of a join that are in no prepared batch are dropped with what it buffers. */
+function rowsOf({ config, join, status }: ActualPipeline): Loss[] {
+  if (config.join === undefined || status === "Terminated" || join?.rows === 0) return [];
+  return [{ code: "JoinRows", facts: join === undefined ? {} : { rows: join.rows } }];
+}
+
+/** Keys, buffered events, tokens and committed offsets. A terminated pipeline has forgotten its keys and events. */
 function memoryLostBy({ kind, calls, fields }: Action, present: ActualPipeline): Loss[] {
   const { pipeline_id, config, options, status } = present;
   const ends = kind === "delete" || kind === "recreate";
-  const forgets = ends || calls.includes("terminate") || fields.some(({ effect }) => effect === "forget");
+  const forgets = (section: string): boolean =>
+    ends ||
+    calls.includes("terminate") ||
+    fields.some(({ effect, path }) => effect === "forget" && path.startsWith(section));
   const bringsToken = fields.some(({ path }) => path === "x-sluice.access_token");
   const isGenerated = hasAccessToken(config) && options.access_token === undefined;
   const run = fields.find(({ path }) => path === "x-sluice.take_over")?.to;
   return [
-    ...(forgets && status !== "Terminated" ? keysOf(present) : []),
+    ...(forgets("transforms") && status !== "Terminated" ? keysOf(present) : []),
+    ...(forgets("join") && status !== "Terminated" ? bufferedOf(present) : []),
     ...(isGenerated && (ends || bringsToken) ? [{ code: "AccessToken" as const, facts: { pipeline_id } }] : []),
     ...(typeof run === "string" ? [{ code: "GroupPlace" as const, facts: { run } }] : []),
   ];
@@ -89,6 +101,7 @@ export function lostInEngine({ config, options }: DesiredPipeline): LossCode[] {
     "AcceptedEvents",
     "DeadLetters",
     ...(hasDedup(config) ? ["DedupKeys" as const] : []),
+    ...(config.join === undefined ? [] : ["JoinEvents" as const]),
     ...(hasAccessToken(config) && options.access_token === undefined ? ["AccessToken" as const] : []),
   ];
 }
@@ -101,14 +114,19 @@ function keysOf({ config, keys }: ActualPipeline): Loss[] {
   return hasDedup(config) ? [{ code: "DedupKeys", facts: keys === undefined ? {} : { keys } }] : [];
 }
 
-/** The state besides events that a recreated pipeline does not have. */
+function bufferedOf({ config, join }: ActualPipeline): Loss[] {
+  if (config.join === undefined) return [];
+  return [{ code: "JoinEvents", facts: join?.events === undefined ? {} : { events: join.events } }];
+}
+
+/** The state besides accepted events that a recreated pipeline does not have. */
 function memoryOf(desired: DesiredPipeline, present: ActualPipeline): Loss[] {
   const { pipeline_id, config } = present;
   const keepsToken = hasAccessToken(desired.config);
   const isBrought = keepsToken && desired.options.access_token !== undefined;
   const token: Loss[] =
     hasAccessToken(config) && !isBrought ? [{ code: "AccessToken", facts: keepsToken ? { pipeline_id } : {} }] : [];
-  return [...keysOf(present), ...token];
+  return [...keysOf(present), ...bufferedOf(present), ...token];
 }
 
 function hasDedup({ transforms }: PipelineConfig): boolean {

@@ -15,6 +15,10 @@ const sentences: Sentences = {
     `dedup of ${source_id} ends${figure(keys, "key")}: repeats, which were dropped within ${shortDuration(window)}, are written from then on`,
   DedupBegins: ({ source_id, window }) =>
     `dedup of ${source_id} begins with an empty window of ${shortDuration(window)}: a repeat of an earlier event passes once`,
+  JoinForgets: ({ events }) =>
+    `the join forgets what it buffers${figure(events, "event")}: left events that wait get no row, and others match only right events that come from then on`,
+  JoinDropped: ({ events, rows }) =>
+    `what the join buffers${figure(events, "event")} is dropped${rows === undefined ? "" : `, and so are rows of it${figure(rows, "row")} that are in no prepared batch`}`,
   WindowChanges: ({ source_id, from, to }) =>
     `dedup of ${source_id} remembers new keys for ${shortDuration(to)}, and those that it has for ${shortDuration(from)} as before`,
   ExpressionChanges: ({ source_id, type }) =>

@@ -7,6 +7,8 @@ const names: Readonly<Record<LossCode, string>> = {
   AcceptedEvents: "accepted events that are not written",
   DeadLetters: "its dead letters",
   DedupKeys: "what dedup remembers",
+  JoinEvents: "what its join buffers",
+  JoinRows: "rows of its join that are not written",
   AccessToken: "its access token",
   SecretValues: "the old values of its secrets",
   GroupPlace: "the committed offsets of its consumer group",
@@ -18,6 +20,8 @@ const figures: { [Code in LossCode]?: (facts: LossFacts[Code]) => string } = {
   AcceptedEvents: (facts) => holdingsText({ ...facts, dead_letters: 0 }),
   DeadLetters: ({ count }) => counted(count, "dead letter"),
   DedupKeys: ({ keys }) => names.DedupKeys + (keys === undefined ? "" : ` (${keys} keys)`),
+  JoinEvents: ({ events = 0 }) => names.JoinEvents + (events === 0 ? "" : ` (${counted(events, "event")})`),
+  JoinRows: ({ rows }) => (rows === undefined ? names.JoinRows : `${counted(rows, "row")} of its join`),
   AccessToken: ({ pipeline_id }) =>
     names.AccessToken + (pipeline_id === undefined ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
   SecretValues: ({ secrets }) => `the old ${secrets.length === 1 ? "value" : "values"} of ${listed(secrets)}`,
@@ -42,6 +46,8 @@ export function pastLossNames(codes: readonly LossCode[]): string {
 const past: { readonly [Code in LossCode]?: string } = {
   AcceptedEvents: "accepted events that were not written",
   DedupKeys: "what dedup remembered",
+  JoinEvents: "what its join buffered",
+  JoinRows: "rows of its join that were not written",
 };
 
 /** Such as `7 accepted events, 1 pending batch and 2 dead letters`; empty where there is nothing. */
@@ -49,22 +55,23 @@ export function holdingsText(of: Holdings): string {
   return listed(holdingParts(of));
 }
 
-export function holdingParts({ held, pending_batches, dead_letters }: Holdings): string[] {
+export function holdingParts({ held, pending_batches, rows = 0, dead_letters }: Holdings): string[] {
   return [
     held === "unknown" ? "accepted events in a stream that cannot be opened" : counted(held, "accepted event"),
     counted(pending_batches, "pending batch", "pending batches"),
+    rows === "unknown" ? "rows of a join that has not been opened yet" : counted(rows, "joined row"),
     counted(dead_letters, "dead letter"),
   ].filter((part) => part !== "");
 }
 
 /** Whether the verb of these holdings is in the singular. */
-export function isOne({ held, pending_batches, dead_letters }: Holdings): boolean {
-  return held !== "unknown" && held + pending_batches + dead_letters === 1;
+export function isOne({ held, pending_batches, rows = 0, dead_letters }: Holdings): boolean {
+  return held !== "unknown" && rows !== "unknown" && held + pending_batches + rows + dead_letters === 1;
 }
 
 /** Such as `; 7 accepted events are written first`; empty where nothing is held. */
-export function writtenFirst({ held, pending_batches }: Unwritten): string {
-  const unwritten = { held, pending_batches, dead_letters: 0 };
+export function writtenFirst(of: Unwritten): string {
+  const unwritten = { ...of, dead_letters: 0 };
   const text = holdingsText(unwritten);
   return text === "" ? "" : `; ${text} ${isOne(unwritten) ? "is" : "are"} written first`;
 }

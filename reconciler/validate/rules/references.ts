@@ -76,7 +76,11 @@ export function* mustBeWindow(view: View): Iterable<Problem> {
 
 /** A window of a join: at most seven days, or 0 for one without an end. */
 export function* mustBeJoinWindow(view: View): Iterable<Problem> {
-  yield* mustLast(view, "a duration of at most 168h, or 0 for no end", (length) => length >= 0n && length <= longestWindow);
+  yield* mustLast(
+    view,
+    "a duration of at most 168h, or 0 for no end",
+    (length) => length >= 0n && length <= longestWindow,
+  );
 }
 
 /** A duration longer than 0. */

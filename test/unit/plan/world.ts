@@ -17,7 +17,10 @@ export const noon = Date.parse("2026-01-01T12:00:00Z");
 
 /** What the engine has of a pipeline: `was` is the file that it was made from. */
 export interface There extends Partial<
-  Pick<ActualPipeline, "held" | "pending_batches" | "dead_letters" | "lag" | "keys" | "failure" | "paused" | "intake">
+  Pick<
+    ActualPipeline,
+    "held" | "pending_batches" | "dead_letters" | "lag" | "keys" | "join" | "failure" | "paused" | "intake"
+  >
 > {
   was: PipelineText;
   /** Of a pipeline that reads a topic, default 0: its group was told everything. */

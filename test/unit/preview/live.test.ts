@@ -51,6 +51,20 @@ describe("where everything runs as the base says, a server gives the plan of the
   });
 });
 
+test("a server says how much a join forgets, and what it drops", () => {
+  const join = { left: "key: id, time_window: 1h" };
+  const orders = { id: "orders", topic: "orders", topics: ["users"], join };
+  const live = answerOf([orders], {}, { join: { events: 12, rows: 3 } });
+  const costsOf = (head: Tree): string[] => liveReport(live, head, {}).changes[0]!.costs.map(({ text }) => text);
+  expect(costsOf([{ ...orders, join: { left: "key: level, time_window: 1h" } }])).toContain(
+    "the join forgets what it buffers (now 12 events): left events that wait get no row, and others match only right events " +
+      "that come from then on",
+  );
+  expect(costsOf([{ ...orders, sluice: ["state: Terminated"] }])).toContain(
+    "what the join buffers (now 12 events) is dropped, and so are rows of it (now 3 rows) that are in no prepared batch",
+  );
+});
+
 test("a server that holds grave changes back says which ones, and their fingerprints", () => {
   const base = [{ id: "orders" }, { id: "returns" }];
   const live: LiveState = { ...answerOf(base, {}), approve: "delete" };

@@ -27,6 +27,13 @@ const orders = { id: "orders" };
 const returns = { id: "returns" };
 const clicks = { id: "clicks", topic: "clicks" };
 
+const both: PipelineText = {
+  ...clicks,
+  topics: ["users"],
+  kafka: ["consumer_group_initial_offset: latest"],
+};
+const joined = (left?: string): PipelineText => ({ ...both, join: left === undefined ? {} : { left } });
+
 /** Orders with a line of `x-sluice`. */
 const told = (...sluice: string[]): PipelineText => ({ ...orders, sluice });
 const dedup = (key = "id", window = "24h", resources?: string): PipelineText => ({
@@ -94,6 +101,7 @@ const removed: PullRequest[] = [
   pr("a file is removed", [orders, returns], [orders]),
   pr("the file of a kafka pipeline is removed", [orders, clicks], [orders]),
   pr("the file of a pipeline with dedup is removed", [returns, dedup()], [returns]),
+  pr("the file of a pipeline with a join is removed", [orders, joined()], [orders]),
   pr("a file that said prune false is removed", [orders, { ...returns, sluice: ["prune: false"] }], [orders]),
   pr("a file that said suspend is removed", [orders, { ...returns, sluice: ["suspend: true"] }], [orders]),
   pr("the file of a terminated pipeline is removed", [returns, told("state: Terminated")], [returns]),
@@ -217,6 +225,10 @@ const states: PullRequest[] = [
 
 const lossy: PullRequest[] = [
   pr("another key of a dedup", [dedup()], [dedup("level")]),
+  pr("another key of a join", [joined()], [joined("key: level, time_window: 1h")]),
+  pr("another window of a join", [joined()], [joined("key: id, time_window: 2h")]),
+  pr("a join is added", [both], [joined()]),
+  pr("a join is removed with recreate", [joined()], [{ ...both, sluice: ["recreate: true"] }]),
   pr("another key of a dedup fails where nothing may be forgotten", [dedup()], [dedup("level")], { failOn: "forget" }),
   pr("a dedup is removed", [dedup()], [orders]),
   pr("an immutable field with recreate", [stream("max_age: 24h")], [stream("max_age: 48h", "recreate: true")]),

@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import type { There } from "./world.ts";
+import { changeFor, planFor, type Expected, type World } from "./world.ts";
+
+const joined = (left?: string) => ({
+  id: "orders",
+  topic: "orders",
+  topics: ["customers"],
+  join: left === undefined ? {} : { left },
+});
+const union = { id: "orders", topic: "orders", topics: ["customers"] };
+const recreated = { sluice: ["recreate: true"] };
+
+/** What runs with a join that buffers events, and of which rows are not written. */
+const there = (of: Partial<There> = {}): There => ({ was: joined(), join: { events: 12, rows: 3 }, ...of });
+
+describe("an edit of a join", () => {
+  test.each<[string, World, Expected]>([
+    [
+      "forgets with another key",
+      { wanted: [joined("key: level, time_window: 1h")], there: [there()] },
+      {
+        kind: "update",
+        effect: "forget",
+        fields: [{ path: "join.left_source.key", effect: "forget", from: "id", to: "level" }],
+        irreversible: [{ code: "JoinEvents", facts: { events: 12 } }],
+      },
+    ],
+    [
+      "forgets with another window",
+      { wanted: [joined("key: id, time_window: 2h")], there: [there()] },
+      { effect: "forget", irreversible: [{ code: "JoinEvents", facts: { events: 12 } }] },
+    ],
+    [
+      "keeps what it buffers with the same window in other words",
+      { wanted: [joined("key: id, time_window: 60m")], there: [there()] },
+      { kind: "no-op", cause: "InSync" },
+    ],
+    [
+      "keeps what it buffers with a larger batch",
+      { wanted: [{ ...joined(), max_batch_size: 500 }], there: [there()] },
+      { kind: "update", effect: "restart", calls: ["stop", "update", "resume"] },
+    ],
+    [
+      "forgets nothing of a dedup",
+      {
+        wanted: [
+          {
+            ...joined("key: level, time_window: 1h"),
+            transforms: ["{ type: dedup, source_id: input, config: { key: id, time_window: 1h } }"],
+          },
+        ],
+        there: [
+          there({
+            was: {
+              ...joined(),
+              transforms: ["{ type: dedup, source_id: input, config: { key: id, time_window: 1h } }"],
+            },
+            keys: 7,
+          }),
+        ],
+      },
+      { effect: "forget", irreversible: [{ code: "JoinEvents", facts: { events: 12 } }] },
+    ],
+  ])("%s", (_title, world, expected) => {
+    expect(changeFor(world)).toMatchObject(expected);
+  });
+});
+
+describe("a join that a pipeline did not have, or no longer has", () => {
+  test.each<[string, World, unknown, unknown]>([
+    ["is refused where it is added", { wanted: [joined()], there: [{ was: union }] }, false, true],
+    ["is refused where it is removed", { wanted: [union], there: [there()] }, true, false],
+    [
+      "is refused where it is disabled",
+      { wanted: [{ ...union, root: ["join: { enabled: false }"] }], there: [there()] },
+      true,
+      false,
+    ],
+  ])("%s", (_title, world, from, to) => {
+    const change = changeFor(world);
+    expect(change).toMatchObject({ kind: "refuse", cause: "ImmutableField" });
+    expect(change.fields).toContainEqual({ path: "join.enabled", effect: "refuse", from, to });
+    expect(change.reason).toContain("x-sluice.recreate: true");
+  });
+
+  test("recreates the pipeline where the file asks for it, after its rows are written", () => {
+    const change = changeFor({ wanted: [{ ...union, ...recreated }], there: [there()] });
+    expect(change).toMatchObject({ kind: "recreate", irreversible: [{ code: "JoinEvents", facts: { events: 12 } }] });
+    expect(change.reason).toContain("3 joined rows are written first");
+    expect(change.reason).toContain("lost: what its join buffers (12 events)");
+  });
+});
+
+describe("the end of a pipeline with a join", () => {
+  const other = { id: "audit" };
+  const removed = (of: Partial<There>): World => ({ wanted: [other], there: [there(of), { was: other }] });
+
+  test("loses what it buffers, and no row", () => {
+    const change = changeFor(removed({}));
+    expect(change).toMatchObject({
+      kind: "delete",
+      calls: ["stop", "delete"],
+      irreversible: [{ code: "JoinEvents", facts: { events: 12 } }],
+    });
+    expect(change.reason).toContain("3 joined rows are written first");
+  });
+
+  test("writes the rows of a stopped one first", () => {
+    const stopped = { status: "Stopped", intake: "closed" } as const;
+    expect(changeFor(removed(stopped))).toMatchObject({ calls: ["resume", "stop", "delete"] });
+    expect(changeFor(removed({ ...stopped, join: { events: 0, rows: 0 } }))).toMatchObject({ calls: ["delete"] });
+  });
+
+  test("takes rows for there where the join was not opened since the start", () => {
+    const { join: _join, ...unknown } = there({ status: "Stopped", intake: "closed" });
+    const { changes } = planFor({ wanted: [other], there: [unknown, { was: other }] });
+    expect(changes.find(({ pipeline_id }) => pipeline_id === "orders")).toMatchObject({
+      calls: ["resume", "stop", "delete"],
+    });
+  });
+
+  test("waits for rows that the table does not take, and says so", () => {
+    const paused = { intake: "closed", paused: "ClickHouse does not answer" } as const;
+    const { reason } = changeFor(removed(paused));
+    expect(reason).toContain("3 joined rows. It cannot write: ClickHouse does not answer");
+  });
+
+  test("by x-sluice.state: Terminated drops rows as well", () => {
+    const wanted = { ...joined(), sluice: ["state: Terminated"] };
+    expect(changeFor({ wanted: [wanted], there: [there()] })).toMatchObject({
+      calls: ["terminate"],
+      irreversible: [
+        { code: "JoinRows", facts: { rows: 3 } },
+        { code: "JoinEvents", facts: { events: 12 } },
+      ],
+    });
+  });
+});
