@@ -15,6 +15,7 @@ export type ConditionType =
   | "Drifted"
   | "AtLeastOnce"
   | "ForeignMembers"
+  | "Unmatched"
   | "SecretMissing"
   | "SourceVerified"
   | "Suspended"
@@ -24,8 +25,8 @@ export type ConditionType =
  * A condition as kstatus knows it. All but `Ready` and `SourceVerified` exist only while they are True. `Drifted`: it
  * was changed through the engine and not in its file; it may still be Ready. The following do not affect `Ready`: the
  * target cannot drop a repeated insert, so rows may be in the table twice (`AtLeastOnce`); the consumer group has
- * members that are not Sluice, and their partitions are not read (`ForeignMembers`); a secret is missing, so the
- * pipeline cannot be started again (`SecretMissing`); it is not changed until it is resumed (`Suspended`); it is kept
+ * members that are not Sluice, and their partitions are not read (`ForeignMembers`); left events of its join find no right
+ * event, so there are no rows (`Unmatched`); a secret is missing, so the pipeline cannot be started again (`SecretMissing`); it is not changed until it is resumed (`Suspended`); it is kept
  * at an earlier commit (`Pinned`).
  */
 export interface Condition {
@@ -59,6 +60,7 @@ export function conditionsOf(observation: Observation): Condition[] {
     ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(members.length === 0 ? [] : [foreignMembers(pipeline_id, members)]),
+    ...unmatched(observation.health),
     ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
     ...(observation.suspended === undefined ? [] : [observation.suspended]),
   ];
@@ -271,6 +273,31 @@ function foreignMembers(pipeline_id: string, members: readonly string[]): Condit
     `consumer group ${consumerGroup(pipeline_id)} has members that are not Sluice, whose partitions are not read here: ` +
     `${listed(members.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
+}
+
+/** Of so many left events whose window has ended, one with a match is few. */
+const fewMatches = 100;
+
+/** Why a join makes no rows, or few, although left events come. Without figures, which would change at each look. */
+export function unmatched({ overall_status, join, counters }: Partial<PipelineHealth> = {}): Condition[] {
+  if (overall_status !== "Running" || join === undefined || counters === undefined) return [];
+  const { left_unmatched, rows_joined } = counters;
+  const isWithoutRight = join.right.events === 0 && join.left.events + left_unmatched > 0;
+  if (isWithoutRight) return [unmatchedBy("NoRightEvents")];
+  return left_unmatched > rows_joined * (fewMatches - 1) ? [unmatchedBy("NoMatches")] : [];
+}
+
+const unmatchedTexts = {
+  NoRightEvents:
+    "left events come, and the join buffers no right event, so that it makes no rows: check that the topic of the right side has " +
+    "messages, and that the window of the right side is as long as its events count",
+  NoMatches:
+    `of the left events whose window has ended since the start, fewer than 1 in ${fewMatches} met a right event: check that both sides ` +
+    "have the same values in their keys, and that the windows are as long as the one side is late",
+} as const;
+
+function unmatchedBy(reason: keyof typeof unmatchedTexts): Condition {
+  return { type: "Unmatched", status: "True", reason, message: unmatchedTexts[reason] };
 }
 
 function secretMissing(why: string): Condition {

@@ -1,5 +1,6 @@
 import type { PipelineHealth } from "../../../engine/index.ts";
 import type { Info } from "../../api/info.ts";
+import { unmatched } from "../../status/conditions.ts";
 import type { TimedCondition } from "../../status/status.ts";
 import { conditionFacts, snapshotOf } from "./get.ts";
 import { columns, facts, printableLines } from "../invocation/terminal.ts";
@@ -30,9 +31,15 @@ function healthTable(all: PipelineHealth[]): string {
       one.source === undefined ? "" : String(one.source.lag ?? "unknown"),
       String(one.counters.rows_written),
       String(one.dead_letters.total_messages),
-      one.failure ?? one.paused?.text ?? foreignMembersOf(one) ?? one.at_least_once ?? "",
+      remarkOf(one),
     ]),
   );
+}
+
+/** What a person should look at first. */
+function remarkOf(one: PipelineHealth): string {
+  const [unmatchedNow] = unmatched(one);
+  return one.failure ?? one.paused?.text ?? foreignMembersOf(one) ?? unmatchedNow?.message ?? one.at_least_once ?? "";
 }
 
 function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[]): string {
@@ -52,6 +59,7 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
     ["dead letters", one.dead_letters.total_messages],
     ["bytes of dead letters", `${one.dead_letters.bytes} of at most ${one.dead_letters.max_bytes}`],
     ["dedup remembers", one.keys && `${one.keys.keys} keys in ${one.keys.memory} bytes`],
+    ...joinFacts(one),
     ["events read since start", one.counters.events_read],
     ["events filtered since start", one.counters.events_filtered],
     ["rows written since start", one.counters.rows_written],
@@ -76,6 +84,17 @@ function positionFacts({ source, stream }: PipelineHealth): [string, number | st
     ["partitions read", source.partitions],
     ["consumer lag in offsets", source.lag ?? "unknown"],
     ["offsets not yet committed to the group", source.uncommitted === 0 ? undefined : source.uncommitted],
+  ];
+}
+
+function joinFacts({ join }: PipelineHealth): [string, number | string][] {
+  if (join === undefined) return [];
+  const { left, right, waiting, memory, storage } = join;
+  return [
+    ["left events that the join buffers", `${left.events} in ${left.bytes} bytes`],
+    ["right events that the join buffers", `${right.events} in ${right.bytes} bytes`],
+    ["joined rows that wait for the table", waiting],
+    ["join", `${memory} bytes in memory, ${storage} on disk`],
   ];
 }
 

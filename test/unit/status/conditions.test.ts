@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { consumerGroup, type Pause } from "../../../engine/index.ts";
+import { consumerGroup, type Pause, type PipelineHealth } from "../../../engine/index.ts";
 import type { Outcome } from "../../../reconciler/apply/outcome.ts";
 import type { Change } from "../../../reconciler/plan/change.ts";
 import { conditionsOf } from "../../../reconciler/status/conditions.ts";
@@ -102,6 +102,36 @@ describe("a pipeline whose consumer group has members that are not Sluice", () =
 
   test("says nothing when they are gone", () => {
     expect(toldOf([])).toBeUndefined();
+  });
+});
+
+describe("a pipeline with a join", () => {
+  const side = (events: number) => ({ events, bytes: 100 * events });
+  const toldOf = (left: number, right: number, counters: Partial<PipelineHealth["counters"]> = {}): string[] => {
+    const join = { left: side(left), right: side(right), waiting: 0, memory: 0, storage: 0 };
+    const health = engine.health("orders");
+    return brief(conditions({ health: { ...health, join, counters: { ...health.counters, ...counters } } }));
+  };
+  const ready = "Ready True ReconciliationSucceeded";
+
+  type Given = Parameters<typeof toldOf>;
+
+  test.each<[string, Given, string[]]>([
+    ["is Ready before the first event", [0, 0], [ready]],
+    ["whose right side alone has events says nothing", [0, 7], [ready]],
+    ["without right events says so", [7, 0], [ready, "Unmatched True NoRightEvents"]],
+    ["whose left events are gone says so", [0, 0, { left_unmatched: 7 }], [ready, "Unmatched True NoRightEvents"]],
+    ["whose left events wait says nothing", [7, 7], [ready]],
+    ["without matches says so", [0, 7, { left_unmatched: 7 }], [ready, "Unmatched True NoMatches"]],
+    ["with one match of a hundred says nothing", [0, 7, { left_unmatched: 99, rows_joined: 1 }], [ready]],
+    ["with fewer says so", [0, 7, { left_unmatched: 100, rows_joined: 1 }], [ready, "Unmatched True NoMatches"]],
+  ])("%s", (_title, given, expected) => {
+    expect(toldOf(...given)).toEqual(expected);
+  });
+
+  test("that is stopped says nothing", () => {
+    engine.change("orders", { status: "Stopped" });
+    expect(toldOf(7, 0).filter((told) => told.startsWith("Unmatched"))).toEqual([]);
   });
 });
 
