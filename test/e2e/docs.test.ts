@@ -37,8 +37,8 @@ beforeAll(async () => {
 
 afterAll(() => remove(tools));
 
-describe("a page that starts Sluice", () => {
-  const starting = withCommands.filter(({ blocks }) => isStarting(blocks));
+describe("a page that starts Sluice, or is of an example", () => {
+  const starting = withCommands.filter(hasOwnScene);
 
   test.each(starting)("$path", { timeout: 180_000 }, async ({ blocks }) => {
     const scene = await newScene();
@@ -51,7 +51,7 @@ describe("a page that starts Sluice", () => {
 });
 
 describe("a page for those whose Sluice runs", () => {
-  const running = withCommands.filter(({ blocks }) => !isStarting(blocks));
+  const running = withCommands.filter((page) => !hasOwnScene(page));
   let scene: Scene;
   let daemon: Daemon;
 
@@ -93,8 +93,8 @@ describe("a page for those whose Sluice runs", () => {
   });
 });
 
-function isStarting(blocks: readonly Block[]): boolean {
-  return blocks.some(({ isBackground }) => isBackground);
+function hasOwnScene({ path, blocks }: { path: string; blocks: readonly Block[] }): boolean {
+  return path.startsWith("examples/") || blocks.some(({ isBackground }) => isBackground);
 }
 
 /** A folder with nothing but the examples. What pages name are default addresses, which another process may have taken. */

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { consumerGroup } from "../../../engine/index.ts";
+import { consumerGroup, type PipelineHealth } from "../../../engine/index.ts";
 import { Folder } from "../../../reconciler/git/folder.ts";
 import type { Plan } from "../../../reconciler/plan/change.ts";
 import { reasonText } from "../../../reconciler/plan/render/index.ts";
@@ -225,4 +225,56 @@ test("the example of two topics books orders and returns in one table, each thro
     { order_id: "b", country: "NO", amount: -7.5 },
   ]);
   await kafka().topics.delete(returns);
+});
+
+test("the example of a join writes orders with their customers, whichever came first", async () => {
+  const customers = kafka().unique("customers");
+  await kafka().topics.create(customers);
+  const text = await readFile("examples/join/pipelines/orders-with-customers.yaml", "utf8");
+  const [address = ""] = kafka().connectionParams().brokers;
+  const here = text.replace("localhost:9092", address).replace("topic: shop.orders", `topic: ${topic}`);
+  const quickly = here.replace("topic: shop.customers", `topic: ${customers}`).replace("time: 2s", "time: 100ms");
+  const ofCustomer = (order_id: string, customer_id: unknown): string =>
+    JSON.stringify({ order_id, customer_id, amount: 5, ordered_at: "2026-01-05T10:00:00Z" });
+  const customer = (id: string, name: string): string => JSON.stringify({ id, name, address: { country: "NO" } });
+  const joined = (counters: Partial<PipelineHealth["counters"]>): Promise<PipelineHealth> =>
+    engine.until("orders-with-customers", (health) =>
+      Object.entries(counters).every(([name, count]) => health.counters[name as keyof typeof counters] === count),
+    );
+  await kafka().produce(topic, [ofCustomer("too-old", 7)]);
+  await kafka().produce(customers, [customer("7", "Ada")]);
+  await writeFile(fileOf("orders-with-customers"), quickly);
+  expect(await turn()).toMatchObject({ "orders-with-customers": "applied" });
+  await joined({ events_read: 1 });
+
+  await kafka().produce(topic, [ofCustomer("a", 7), ofCustomer("b", 8), ofCustomer("a", 7), ofCustomer("c", null)]);
+  await joined({ rows_written: 1, duplicates_dropped: 1, dead_lettered: 1 });
+  await kafka().produce(customers, [customer("8", "Grace"), customer("7", "Ada L.")]);
+  await joined({ rows_written: 2 });
+
+  // A field more needs a stop, and keeps what is buffered.
+  await writeFile(
+    fileOf("orders-with-customers"),
+    quickly
+      .replace(
+        "    - { source_id: orders, name: amount }",
+        "    - { source_id: orders, name: amount }\n    - { source_id: orders, name: customer_id }",
+      )
+      .replace("  mapping:", "  mapping:\n    - { name: customer_id, column_name: customer_id, column_type: Int64 }")
+      .replace("create_table: true", "create_table: true\n  alter_table: true"),
+  );
+  expect(await turn()).toMatchObject({ "orders-with-customers": "applied" });
+  const { join } = await engine.until("orders-with-customers", ({ overall_status }) => overall_status === "Running");
+  expect(join).toMatchObject({ left: { events: 0 }, right: { events: 2 } });
+  await kafka().produce(topic, [ofCustomer("d", 7)]);
+  await joined({ rows_written: 3 });
+  const rows = await engine.rows(
+    "SELECT order_id, customer, country, customer_id FROM orders_with_customers ORDER BY order_id",
+  );
+  expect(rows).toEqual([
+    { order_id: "a", customer: "Ada", country: "NO", customer_id: 0 },
+    { order_id: "b", customer: "Grace", country: "NO", customer_id: 0 },
+    { order_id: "d", customer: "Ada L.", country: "NO", customer_id: 7 },
+  ]);
+  await kafka().topics.delete(customers);
 });

@@ -52,6 +52,7 @@ describe("nothing is said about", () => {
     );
     const files = examples.map((path) => ({ path, bytes: readFileSync(`examples/${path}`) }));
     expect(examples).toContain("kafka/pipelines/shop-orders.yaml");
+    expect(examples).toContain("join/pipelines/orders-with-customers.yaml");
     expect(examples).toContain("kafka-topics/pipelines/shop-turnover.yaml");
     expect(examples).toContain("otlp/pipelines/app-logs.yaml");
     expect(validate(files)).toEqual([]);
