@@ -227,6 +227,10 @@ test("the example of two topics books orders and returns in one table, each thro
   await kafka().topics.delete(returns);
 });
 
+const ofCustomer = (order_id: string, customer_id: unknown): string =>
+  JSON.stringify({ order_id, customer_id, amount: 5, ordered_at: "2026-01-05T10:00:00Z" });
+const customer = (key: string, name: string): string => JSON.stringify({ id: key, name, address: { country: "NO" } });
+
 test("the example of a join writes orders with their customers, whichever came first", async () => {
   const customers = kafka().unique("customers");
   await kafka().topics.create(customers);
@@ -234,9 +238,6 @@ test("the example of a join writes orders with their customers, whichever came f
   const [address = ""] = kafka().connectionParams().brokers;
   const here = text.replace("localhost:9092", address).replace("topic: shop.orders", `topic: ${topic}`);
   const quickly = here.replace("topic: shop.customers", `topic: ${customers}`).replace("time: 2s", "time: 100ms");
-  const ofCustomer = (order_id: string, customer_id: unknown): string =>
-    JSON.stringify({ order_id, customer_id, amount: 5, ordered_at: "2026-01-05T10:00:00Z" });
-  const customer = (id: string, name: string): string => JSON.stringify({ id, name, address: { country: "NO" } });
   const joined = (counters: Partial<PipelineHealth["counters"]>): Promise<PipelineHealth> =>
     engine.until("orders-with-customers", (health) =>
       Object.entries(counters).every(([name, count]) => health.counters[name as keyof typeof counters] === count),
@@ -264,8 +265,8 @@ test("the example of a join writes orders with their customers, whichever came f
       .replace("create_table: true", "create_table: true\n  alter_table: true"),
   );
   expect(await turn()).toMatchObject({ "orders-with-customers": "applied" });
-  const { join } = await engine.until("orders-with-customers", ({ overall_status }) => overall_status === "Running");
-  expect(join).toMatchObject({ left: { events: 0 }, right: { events: 2 } });
+  const health = await engine.until("orders-with-customers", ({ overall_status }) => overall_status === "Running");
+  expect(health.join).toMatchObject({ left: { events: 0 }, right: { events: 2 } });
   await kafka().produce(topic, [ofCustomer("d", 7)]);
   await joined({ rows_written: 3 });
   const rows = await engine.rows(

@@ -105,16 +105,18 @@ describe("a pipeline whose consumer group has members that are not Sluice", () =
   });
 });
 
+const side = (events: number) => ({ events, bytes: 100 * events });
+
+const briefOf = (left: number, right: number, counters: Partial<PipelineHealth["counters"]> = {}): string[] => {
+  const join = { left: side(left), right: side(right), waiting: 0, memory: 0, storage: 0 };
+  const health = engine.health("orders");
+  return brief(conditions({ health: { ...health, join, counters: { ...health.counters, ...counters } } }));
+};
+
 describe("a pipeline with a join", () => {
-  const side = (events: number) => ({ events, bytes: 100 * events });
-  const toldOf = (left: number, right: number, counters: Partial<PipelineHealth["counters"]> = {}): string[] => {
-    const join = { left: side(left), right: side(right), waiting: 0, memory: 0, storage: 0 };
-    const health = engine.health("orders");
-    return brief(conditions({ health: { ...health, join, counters: { ...health.counters, ...counters } } }));
-  };
   const ready = "Ready True ReconciliationSucceeded";
 
-  type Given = Parameters<typeof toldOf>;
+  type Given = Parameters<typeof briefOf>;
 
   test.each<[string, Given, string[]]>([
     ["is Ready before the first event", [0, 0], [ready]],
@@ -126,12 +128,12 @@ describe("a pipeline with a join", () => {
     ["with one match of a hundred says nothing", [0, 7, { left_unmatched: 99, rows_joined: 1 }], [ready]],
     ["with fewer says so", [0, 7, { left_unmatched: 100, rows_joined: 1 }], [ready, "Unmatched True NoMatches"]],
   ])("%s", (_title, given, expected) => {
-    expect(toldOf(...given)).toEqual(expected);
+    expect(briefOf(...given)).toEqual(expected);
   });
 
   test("that is stopped says nothing", () => {
     engine.change("orders", { status: "Stopped" });
-    expect(toldOf(7, 0).filter((told) => told.startsWith("Unmatched"))).toEqual([]);
+    expect(briefOf(7, 0).filter((told) => told.startsWith("Unmatched"))).toEqual([]);
   });
 });
 
