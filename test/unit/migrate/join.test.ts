@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { load, validate } from "../../../reconciler/desired/load.ts";
 import { convert } from "../../../reconciler/migrate/convert.ts";
 import { migrate } from "../../../reconciler/migrate/migrate.ts";
 import { refusalOf, v2Field, v2Join, v2Pipeline, v2Sink, v2Source, type V2 } from "../../support/version-2.ts";
@@ -118,4 +120,12 @@ describe("a join is refused", () => {
 test("a converted join is valid v3", () => {
   expect(migrate(joined()).warnings.filter(({ severity }) => severity === "error")).toEqual([]);
   expect(convert(joined()).remarks.map(({ code }) => code)).toEqual(["V2_PASSWORD"]);
+});
+
+test("the v3 file of a join runs: nothing of it is refused", () => {
+  const file = { path: "join.yaml", bytes: readFileSync("test/golden/migrate/join.yaml.v3.txt") };
+  const problems = validate([file]);
+  expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+  expect(problems.map(({ code }) => code)).toContain("JOIN_REPLAY");
+  expect(load([file]).pipelines.map(({ config }) => config.join?.left_source.key)).toEqual(["user_id"]);
 });
