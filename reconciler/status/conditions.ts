@@ -7,6 +7,7 @@ import type { Signature } from "../git/revision.ts";
 import { type Change, type Stance, waitsForResume } from "../plan/change.ts";
 import { reasonText } from "../plan/render/index.ts";
 import { printable } from "../language/problem.ts";
+import { unmatched } from "./unmatched.ts";
 
 export type ConditionType =
   | "Ready"
@@ -60,7 +61,7 @@ export function conditionsOf(observation: Observation): Condition[] {
     ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(members.length === 0 ? [] : [foreignMembers(pipeline_id, members)]),
-    ...unmatched(observation.health),
+    ...noMatches(observation.health),
     ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
     ...(observation.suspended === undefined ? [] : [observation.suspended]),
   ];
@@ -275,29 +276,9 @@ function foreignMembers(pipeline_id: string, members: readonly string[]): Condit
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
 }
 
-/** Of so many left events whose window has ended, one with a match is few. */
-const fewMatches = 100;
-
-/** Why a join makes no rows, or few, although left events come. Without figures, which would change at each look. */
-export function unmatched({ overall_status, join, counters }: Partial<PipelineHealth> = {}): Condition[] {
-  if (overall_status !== "Running" || join === undefined || counters === undefined) return [];
-  const { left_unmatched, rows_joined } = counters;
-  const isWithoutRight = join.right.events === 0 && join.left.events + left_unmatched > 0;
-  if (isWithoutRight) return [unmatchedBy("NoRightEvents")];
-  return left_unmatched > rows_joined * (fewMatches - 1) ? [unmatchedBy("NoMatches")] : [];
-}
-
-const unmatchedTexts = {
-  NoRightEvents:
-    "left events come, and the join buffers no right event, so that it makes no rows: check that the topic of the right side has " +
-    "messages, and that the window of the right side is as long as its events count",
-  NoMatches:
-    `of the left events whose window has ended since the start, fewer than 1 in ${fewMatches} met a right event: check that both sides ` +
-    "have the same values in their keys, and that the windows are as long as the one side is late",
-} as const;
-
-function unmatchedBy(reason: keyof typeof unmatchedTexts): Condition {
-  return { type: "Unmatched", status: "True", reason, message: unmatchedTexts[reason] };
+function noMatches(health: PipelineHealth | undefined): Condition[] {
+  const found = health && unmatched(health);
+  return found === undefined ? [] : [{ type: "Unmatched", status: "True", ...found }];
 }
 
 function secretMissing(why: string): Condition {

@@ -1,7 +1,7 @@
 import type { PipelineHealth } from "../../../engine/index.ts";
 import type { Info } from "../../api/info.ts";
-import { unmatched } from "../../status/conditions.ts";
 import type { TimedCondition } from "../../status/status.ts";
+import { unmatched } from "../../status/unmatched.ts";
 import { conditionFacts, snapshotOf } from "./get.ts";
 import { columns, facts, printableLines } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
@@ -38,8 +38,14 @@ function healthTable(all: PipelineHealth[]): string {
 
 /** What a person should look at first. */
 function remarkOf(one: PipelineHealth): string {
-  const [unmatchedNow] = unmatched(one);
-  return one.failure ?? one.paused?.text ?? foreignMembersOf(one) ?? unmatchedNow?.message ?? one.at_least_once ?? "";
+  const [found] = [
+    one.failure,
+    one.paused?.text,
+    foreignMembersOf(one),
+    unmatched(one)?.message,
+    one.at_least_once,
+  ].filter((text) => text !== undefined);
+  return found ?? "";
 }
 
 function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[]): string {
