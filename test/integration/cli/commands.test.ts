@@ -16,6 +16,7 @@ import { type Printed, runCommand } from "../../support/command.ts";
 
 let dataDir: string;
 let daemon: ControlServer;
+let engine: ControlSources["engine"];
 
 const token = { created_at: "2026-01-01T00:00:00.000Z", last_used_at: null, brought: false };
 
@@ -53,9 +54,9 @@ const reconciled: ReconcileSnapshot = {
   }),
 };
 
-function serve(engine: ControlSources["engine"]): Promise<ControlServer> {
+function serve(served: ControlSources["engine"]): Promise<ControlServer> {
   const reconciler = { snapshot: () => reconciled, history, actual, operator: unaskedOperator };
-  return listenControl(dataDir, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
+  return listenControl(dataDir, controlApi({ engine: served, reconciler, registry: new Registry(), info: () => info }));
 }
 
 function refuse(): never {
@@ -64,7 +65,7 @@ function refuse(): never {
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "sluice-cli-"));
-  const engine = {
+  engine = {
     ...restingEngine([
       view(),
       view({ pipeline_id: "paused", status: "Failed", failure: "gone\u001b[2J" }),
@@ -180,6 +181,24 @@ describe("for people", () => {
     expect(out).toContain(members);
     expect(out).not.toContain("events buffered");
     expect((await sluice("health", "orders")).out).toMatch(/^events buffered: +3$/m);
+  });
+
+  test("health says what a join buffers, and why it makes no rows", async () => {
+    const held = {
+      left: { events: 12, bytes: 340 },
+      right: { events: 0, bytes: 0 },
+      waiting: 3,
+      memory: 99,
+      storage: 500,
+    };
+    await daemon.close();
+    daemon = await serve({ ...engine, health: (id) => ({ ...engine.health(id), join: held }) });
+    const { out } = await sluice("health", "orders");
+    expect(out).toMatch(/^left events that the join buffers: +12 in 340 bytes$/m);
+    expect(out).toMatch(/^right events that the join buffers: +0 in 0 bytes$/m);
+    expect(out).toMatch(/^joined rows that wait for the table: +3$/m);
+    expect(out).toMatch(/^join: +99 bytes in memory, 500 on disk$/m);
+    expect((await sluice("health")).out).toContain("left events come, and the join buffers no right event");
   });
 
   test.each([
