@@ -119,10 +119,18 @@ export interface SharedTopic extends Omit<TopicStart, "group"> {
   goesOn: boolean;
 }
 
-/** A planned effect that is perhaps not intended: both pipelines write to one table. */
-export interface Caution {
-  code: "RowsTwice";
-  facts: SharedTopic;
+/** A planned effect that is perhaps not intended. */
+export type Caution<Code extends CautionCode = CautionCode> = {
+  [One in Code]: { code: One; facts: CautionFacts[One] };
+}[Code];
+
+export type CautionCode = keyof CautionFacts;
+
+export interface CautionFacts {
+  /** Both pipelines write to one table. */
+  RowsTwice: SharedTopic;
+  /** Both topics of a join are read from their past, and events meet as they are read. */
+  JoinReplays: { left: string; right: string };
 }
 
 /** Events that are accepted and not yet written. */

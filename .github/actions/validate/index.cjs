@@ -32775,6 +32775,10 @@ function rowsTwiceText(shared) {
   const rows = [...old, ...shared.goesOn ? ["all new events"] : []];
   return `${readToo(shared)} into the same table: ${rows.join(" and ")} is in that table twice`;
 }
+function joinReplaysText({ left, right }) {
+  const topics = `topics ${left} and ${right} are both read from their past`;
+  return `${topics}, and a join is by arrival: left events meet the right event that was read before them, or wait for one as long as their window. Read the left topic from its end, or after the right side is loaded`;
+}
 function readToo({ topic, other, goesOn, start }) {
   const again = start === "latest" ? "is read too" : `is read again from ${startText(start)}`;
   return `topic ${topic}, which ${other} ${goesOn ? "reads" : "has read"}, ${again}`;
@@ -32946,8 +32950,8 @@ function uncommittedText(uncommitted) {
 function reasonText({ code: code18, facts }) {
   return sentences[code18](facts);
 }
-function cautionText({ facts }) {
-  return rowsTwiceText(facts);
+function cautionText(caution) {
+  return caution.code === "RowsTwice" ? rowsTwiceText(caution.facts) : joinReplaysText(caution.facts);
 }
 function suspensionText({ by, since, reason: reason2 }) {
   const who = by === void 0 ? "" : `by ${by} `;
@@ -34274,14 +34278,25 @@ function created(desired, actual, described2, why) {
   const again = readAgain(desired, actual, described2);
   const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
   const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
+  const cautions = [...twice.map((facts) => ({ code: "RowsTwice", facts })), ...replay2(desired)];
   return {
     ...about(desired),
     kind: "create",
     cause: "New",
     why: why({ state, topics: beginning(desired), shared }),
     calls: ["create", ...fromCreated(state)],
-    ...twice.length > 0 && { cautions: twice.map((facts) => ({ code: "RowsTwice", facts })) }
+    ...cautions.length > 0 && { cautions }
   };
+}
+function replay2({ config, options }) {
+  const { join: join11 } = config;
+  if (join11 === void 0) return [];
+  const [left, right] = [join11.left_source, join11.right_source].map(({ source_id }) => {
+    const source = topicsOf2(config).find((one2) => one2.source_id === source_id);
+    const start = options.start ?? source?.consumer_group_initial_offset;
+    return start === "latest" ? void 0 : source?.topic;
+  });
+  return left === void 0 || right === void 0 ? [] : [{ code: "JoinReplays", facts: { left, right } }];
 }
 function fromCreated(state) {
   return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];

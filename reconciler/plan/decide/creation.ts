@@ -5,7 +5,7 @@ import type { DesiredPipeline, WishedState } from "../../desired/desired-state.t
 import { fingerprintOf } from "../../desired/fingerprint.ts";
 import type { Call } from "../calls.ts";
 import type { Change, Creation, FieldChange } from "../change.ts";
-import type { Beginning, SharedTopic } from "../reason.ts";
+import type { Beginning, Caution, SharedTopic } from "../reason.ts";
 import { about } from "./changes.ts";
 import { compare } from "./dependencies.ts";
 import { corrected, driftOf, leftAsItIs } from "./drift.ts";
@@ -49,14 +49,27 @@ function created(
   const again = readAgain(desired, actual, described);
   const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
   const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
+  const cautions = [...twice.map((facts) => ({ code: "RowsTwice" as const, facts })), ...replay(desired)];
   return {
     ...about(desired),
     kind: "create",
     cause: "New",
     why: why({ state, topics: beginning(desired), shared }),
     calls: ["create", ...fromCreated(state)],
-    ...(twice.length > 0 && { cautions: twice.map((facts) => ({ code: "RowsTwice" as const, facts })) }),
+    ...(cautions.length > 0 && { cautions }),
   };
+}
+
+/** Whether both topics of a join begin before their end; a group with offsets goes on from these. */
+function replay({ config, options }: DesiredPipeline): Caution[] {
+  const { join } = config;
+  if (join === undefined) return [];
+  const [left, right] = [join.left_source, join.right_source].map(({ source_id }) => {
+    const source = topicsOf(config).find((one) => one.source_id === source_id);
+    const start = options.start ?? source?.consumer_group_initial_offset;
+    return start === "latest" ? undefined : source?.topic;
+  });
+  return left === undefined || right === undefined ? [] : [{ code: "JoinReplays", facts: { left, right } }];
 }
 
 /** The calls from a creation, which starts a pipeline, to the wished state. */

@@ -1,4 +1,4 @@
-import type { GroupPlace, RecreatedPosition, Rereading, SharedTopic, TopicStart } from "../reason.ts";
+import type { CautionFacts, GroupPlace, RecreatedPosition, Rereading, SharedTopic, TopicStart } from "../reason.ts";
 import { counted, listed } from "./words.ts";
 
 /** Where a new pipeline begins to read; empty for one that reads no topic. */
@@ -26,6 +26,14 @@ export function rowsTwiceText(shared: SharedTopic): string {
   const old = shared.start === "latest" ? [] : ["what it has written"];
   const rows = [...old, ...(shared.goesOn ? ["all new events"] : [])];
   return `${readToo(shared)} into the same table: ${rows.join(" and ")} is in that table twice`;
+}
+
+export function joinReplaysText({ left, right }: CautionFacts["JoinReplays"]): string {
+  const topics = `topics ${left} and ${right} are both read from their past`;
+  return (
+    `${topics}, and a join is by arrival: left events meet the right event that was read before them, or wait for one as long as ` +
+    "their window. Read the left topic from its end, or after the right side is loaded"
+  );
 }
 
 function readToo({ topic, other, goesOn, start }: SharedTopic): string {

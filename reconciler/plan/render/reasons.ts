@@ -1,7 +1,15 @@
 import { allowed, limitText } from "../budget.ts";
 import type { Caution, NotRunning, Reason, ReasonCode, ReasonFacts, StateDifference, Suspension } from "../reason.ts";
 import { deletionText, hindranceText, triggerText, waitText } from "./ending.ts";
-import { beginningText, positionText, rereadingText, rowsTwiceText, sharedText, unreadText } from "./kafka.ts";
+import {
+  beginningText,
+  joinReplaysText,
+  positionText,
+  rereadingText,
+  rowsTwiceText,
+  sharedText,
+  unreadText,
+} from "./kafka.ts";
 import { lossNames, lossText, pastLossNames, writtenFirst } from "./losses.ts";
 import { counted, firstOf, listed, someOf } from "./words.ts";
 
@@ -11,8 +19,8 @@ export function reasonText<Code extends ReasonCode>({ code, facts }: Reason<Code
 }
 
 /** What a person should look at before the plan is carried out. */
-export function cautionText({ facts }: Caution): string {
-  return rowsTwiceText(facts);
+export function cautionText(caution: Caution): string {
+  return caution.code === "RowsTwice" ? rowsTwiceText(caution.facts) : joinReplaysText(caution.facts);
 }
 
 /** Such as `by ada since 2026-01-01T00:00:00.000Z: the table is being moved`. */

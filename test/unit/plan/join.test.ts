@@ -67,6 +67,33 @@ describe("an edit of a join", () => {
   });
 });
 
+describe("a new join", () => {
+  const replays = [{ code: "JoinReplays", facts: { left: "orders", right: "customers" } }];
+
+  test.each<[string, World, unknown]>([
+    ["of two topics that are read from their beginning is a caution", { wanted: [joined()] }, replays],
+    ["from a time is one", { wanted: [{ ...joined(), sluice: ['start: "2026-01-01T00:00:00Z"'] }] }, replays],
+    [
+      "whose left topic is read from its end is none",
+      { wanted: [{ ...joined(), kafka: ["consumer_group_initial_offset: latest"] }] },
+      undefined,
+    ],
+    ["from the end of both is none", { wanted: [{ ...joined(), sluice: ["start: latest"] }] }, undefined],
+  ])("%s", (_title, world, cautions) => {
+    expect(changeFor(world)).toMatchObject({ kind: "create" });
+    expect(changeFor(world).cautions).toEqual(cautions);
+  });
+
+  test("says what to do instead", () => {
+    const { warnings } = changeFor({ wanted: [joined()] });
+    expect(warnings).toEqual([
+      "topics orders and customers are both read from their past, and a join is by arrival: left events meet the right event that " +
+        "was read before them, or wait for one as long as their window. Read the left topic from its end, or after the right side is " +
+        "loaded",
+    ]);
+  });
+});
+
 describe("a join that a pipeline did not have, or no longer has", () => {
   test.each<[string, World, unknown, unknown]>([
     ["is refused where it is added", { wanted: [joined()], there: [{ was: union }] }, false, true],

@@ -88,6 +88,7 @@ const created: PullRequest[] = [
   ),
   pr("a new pipeline for logs", [orders], [orders, { "app-logs.yaml": otlpPipeline }]),
   pr("the first pipeline", [], [orders]),
+  pr("a new pipeline with a join", [orders], [orders, { ...joined(), kafka: [] }]),
   pr("a topic is read twice into one table", [clicks], [clicks, { ...clicks, id: "clicks-again", table: "clicks" }]),
   pr("a topic is read twice into two tables", [clicks], [clicks, { ...clicks, id: "clicks-raw" }]),
   pr(
