@@ -370,7 +370,7 @@ export interface StatelessDocument {
   };
 }
 /**
- * Joins two Kafka sources.
+ * Joins two sources: topics of Kafka, or sources whose events are pushed.
  */
 export interface JoinDocument {
   /**

@@ -1,7 +1,7 @@
 import { EngineError } from "../../engine/index.ts";
 import type { Engine, PipelineHealth, PipelineView, StaleSecrets } from "../../engine/index.ts";
 import type { Inventory } from "./inventory.ts";
-import type { ActualPipeline, ActualState, Interrupted, Underway } from "./state.ts";
+import type { ActualPipeline, ActualState, Interrupted, Underway, JoinFigures } from "./state.ts";
 
 /** What is read of the engine. */
 export type ObservedEngine = Pick<Engine, "list" | "get" | "health">;
@@ -61,8 +61,13 @@ function actualPipeline(
     ...(source?.lag !== undefined && { lag: source.lag }),
     ...(source !== undefined && { uncommitted: source.uncommitted }),
     ...(keys !== undefined && { keys: keys.keys }),
-    ...(join !== undefined && { join: { events: join.left.events + join.right.events, rows: join.waiting } }),
+    ...(join !== undefined && { join: joinFigures(join) }),
     ...(paused !== undefined && { paused: paused.text }),
     ...(intake === "closed" && { intake }),
   };
+}
+
+/** What it buffers is not known before it has run in this process. */
+function joinFigures({ left, right, waiting: rows }: NonNullable<PipelineHealth["join"]>): JoinFigures {
+  return { rows, ...(left !== undefined && right !== undefined && { events: left.events + right.events }) };
 }

@@ -22,7 +22,7 @@ export interface Unmatched {
 /** Why the join of a pipeline makes no rows, or few, although left events come; undefined where it makes some. */
 export function unmatched(health: PipelineHealth): Unmatched | undefined {
   const { overall_status, join, counters } = health;
-  if (overall_status !== "Running" || join === undefined) return undefined;
+  if (overall_status !== "Running" || join?.left === undefined || join.right === undefined) return undefined;
   const { left_unmatched, rows_joined } = counters;
   const isWithoutRight = join.right.events === 0 && join.left.events + left_unmatched > 0;
   if (isWithoutRight) return { reason: "NoRightEvents", message: messages.NoRightEvents };

@@ -96,10 +96,12 @@ function positionFacts({ source, stream }: PipelineHealth): [string, number | st
 function joinFacts({ join }: PipelineHealth): [string, number | string][] {
   if (join === undefined) return [];
   const { left, right, waiting, memory, storage } = join;
+  const rows: [string, number] = ["joined rows that wait for the table", waiting];
+  if (left === undefined || right === undefined) return [rows];
   return [
     ["left events that the join buffers", `${left.events} in ${left.bytes} bytes`],
     ["right events that the join buffers", `${right.events} in ${right.bytes} bytes`],
-    ["joined rows that wait for the table", waiting],
+    rows,
     ["join", `${memory} bytes in memory, ${storage} on disk`],
   ];
 }

@@ -1,20 +1,44 @@
+import { isDeepStrictEqual } from "node:util";
 import { parseDuration } from "../../../schemas/index.ts";
 import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { fieldType, joins, sourceFeed } from "./feeds.ts";
+import { kindOfSource } from "./source-kinds.ts";
 import { mustBeJoinWindow, mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
 
 /** Rules of `join` (docs/reference/pipeline.md). A disabled join counts as none. */
 export const joinRules: readonly Rule[] = [joinSources, joinSides, joinKeyTypes, endlessLeft, joinOutputs, replay];
 
+/** Two topics of Kafka, or two sources whose events are pushed; both sides may read one topic or signal. */
 function* joinSources(document: View): Iterable<Problem> {
   if (!joins(document)) return;
   const sources = document.sources();
-  const kafka = document.sources("kafka");
-  if (kafka.length === 2 && sources.length === 2) return;
-  yield document
-    .get("join")
-    .problem("JOIN", { expected: "exactly two kafka sources to join", found: `${kafka.length} of ${sources.length}` });
+  if (sources.length !== 2) {
+    const expected = "exactly two sources to join";
+    yield document.get("join").problem("JOIN", { expected, found: String(sources.length) });
+    return;
+  }
+  const [one, other] = sources as [View, View];
+  if (originOf(one) === undefined || originOf(one) !== originOf(other)) return;
+  const [configs, others] = [transformsOf(document, one), transformsOf(document, other)];
+  if (isDeepStrictEqual(configs, others)) return;
+  yield document.get("join").problem("JOIN", {
+    expected: `the same transforms for both sides, as both read ${printable(originOf(one)!)}`,
+    found: `${configs.length} and ${others.length}${configs.length === others.length ? " that differ" : ""}`,
+  });
+}
+
+/** The topic or signal of a source; undefined where it has none. */
+function originOf(source: View): string | undefined {
+  const origin = kindOfSource(source)?.origin;
+  return origin && source.get(origin.key).text;
+}
+
+function transformsOf(document: View, source: View): unknown[] {
+  return document
+    .transforms()
+    .filter((transform) => transform.get("source_id").text === source.get("source_id").text)
+    .map((transform) => [transform.get("type").value, transform.get("config").value]);
 }
 
 function* joinSides(document: View): Iterable<Problem> {

@@ -14,7 +14,10 @@ function* oneKind(document: View): Iterable<Problem> {
   if (kind === undefined) return;
   for (const source of others) {
     const type = source.get("type");
-    if (kindOfSource(source) !== kind) {
+    const other = kindOfSource(source);
+    // One stream holds the events of both sides of a join, whatever pushes them.
+    if (joins(document) && kind.isPushed && other !== kind && other?.isPushed === true) continue;
+    if (other !== kind) {
       yield type.problem("SOURCE_MIX", {
         expected: `sources of one kind, here ${kind.name}`,
         found: found(type.value, type.path),
@@ -50,6 +53,8 @@ function* schemaFieldNames(document: View): Iterable<Problem> {
 
 /** Events of several sources are distinguished by their origin alone: a topic, or the signal of a request. */
 function* originsDiffer(document: View): Iterable<Problem> {
+  // Both sides of a join may read one of them.
+  if (joins(document)) return;
   for (const { name, origin, isPushed } of kinds) {
     if (origin === undefined) continue;
     const origins = sourcesOf(document, (kind) => kind.name === name).map((source) => source.get(origin.key));

@@ -19,7 +19,7 @@ describe("a join", () => {
       code: "JOIN",
       path: "join",
       at: "enabled",
-      found: "1 of 1",
+      found: "1",
     },
     {
       title: "of an unknown type",
@@ -226,5 +226,59 @@ describe("a join", () => {
     ["with the same window on both sides", join("time_window: 7d", "time_window: 1h")],
   ])("%s is good", (_, content) => {
     expect(said(content)).toEqual([]);
+  });
+});
+
+describe("a join of what is not two topics", () => {
+  const otlp = (left: string, right: string, more = ""): string => `version: v3
+pipeline_id: traced-logs
+sources:
+  - ${left}
+  - ${right}
+${more}join:
+  enabled: true
+  left_source: { source_id: left, key: trace_id, time_window: 1h }
+  right_source: { source_id: right, key: trace_id, time_window: 1h }
+  output_fields:
+    - { source_id: left, name: attributes.text, output_name: message }
+    - { source_id: right, name: span_id }
+sink:
+  type: clickhouse
+  connection_params: { host: embedded }
+  table: traced_logs
+  mapping:
+    - { name: message, column_name: message, column_type: String }
+    - { name: span_id, column_name: span_id, column_type: String }
+`;
+  const hook =
+    "{ type: webhook, source_id: left, schema_fields: [{ name: trace_id, type: string }, { name: attributes.text, type: string }] }";
+  const signal = (of: string, source_id: string): string => `{ type: otlp.${of}, source_id: ${source_id} }`;
+
+  test.each([
+    ["two signals", otlp(signal("logs", "left"), signal("traces", "right"))],
+    ["one signal twice", otlp(signal("traces", "left"), signal("traces", "right"))],
+    ["a webhook and a signal", otlp(hook, signal("traces", "right"))],
+    [
+      "one topic twice",
+      changedIn(joinPipeline, "topic: users", "topic: orders").replace(/transforms:[^]*?(?=join:)/, ""),
+    ],
+  ])("is valid: %s", (_title, content) => {
+    expect(said(content).filter(({ severity }) => severity === "error")).toEqual([]);
+  });
+
+  const dedup = "transforms:\n  - { type: dedup, source_id: left, config: { key: span_id, time_window: 1h } }\n";
+
+  test("needs the same transforms where both sides have one signal", () => {
+    const problems = said(otlp(signal("traces", "left"), signal("traces", "right"), dedup));
+    expect(problems).toMatchObject([
+      { code: "JOIN", expected: "the same transforms for both sides, as both read otlp.traces", found: "1 and 0" },
+    ]);
+    expect(said(otlp(signal("logs", "left"), signal("traces", "right"), dedup))).toEqual([]);
+  });
+
+  test("does not mix topics with what is pushed", () => {
+    const kafka =
+      "{ type: kafka, source_id: right, topic: t, connection_params: { brokers: ['b:9092'], protocol: PLAINTEXT }, schema_fields: [{ name: trace_id, type: string }, { name: span_id, type: string }] }";
+    expect(said(otlp(signal("logs", "left"), kafka)).map(({ code }) => code)).toEqual(["SOURCE_MIX"]);
   });
 });

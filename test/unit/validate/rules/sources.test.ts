@@ -239,7 +239,7 @@ describe("OTLP", () => {
       code: "JOIN",
       path: "join",
       at: "enabled",
-      found: "0 of 1",
+      found: "1",
     },
     {
       title: "an offset, which Kafka has",
