@@ -73,7 +73,7 @@ beforeEach(async () => {
     ]),
     tokens: {
       show: (id: string) => (engine.get(id), token),
-      rotate: async (id: string, { now = false } = {}) => `new-token-of-${id}${now ? "-now" : ""}`,
+      rotate: async (id, given) => `new-token-of-${id}${given?.now === true ? "-now" : ""}`,
     },
     reprocess: async () => ({
       request_id: "dlq-reprocess-1",

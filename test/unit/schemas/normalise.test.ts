@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { engineOptions, normalise, tidy, type PipelineV3 } from "../../../schemas/index.ts";
 import { schemaErrors } from "../../../schemas/schema.ts";
 import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
-import { goodPipeline } from "../../support/pipeline-file.ts";
+import { goodPipeline, joinPipeline } from "../../support/pipeline-file.ts";
 
 const good = loadYaml(goodPipeline) as PipelineV3;
 
@@ -50,6 +50,19 @@ test("defaults are filled in", () => {
       sink: component,
     },
   });
+});
+
+test("both sources of a join have the memory of its index, also where the file says nothing of it", () => {
+  const document = loadYaml(joinPipeline) as PipelineV3;
+  const { transform } = normalise({
+    ...document,
+    resources: { transform: [{ source_id: "users", limits: { memory: "4Gi" } }] },
+  }).resources;
+  expect(transform.map(({ source_id, limits }) => [source_id, limits.memory])).toEqual([
+    ["orders", "1536Mi"],
+    ["users", "4Gi"],
+  ]);
+  expect(normalise({ ...document, join: { enabled: false } }).resources.transform).toEqual([]);
 });
 
 describe("files that mean the same are equal:", () => {
