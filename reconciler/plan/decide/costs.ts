@@ -62,7 +62,7 @@ function pauseOf({ calls }: Action, present: ActualPipeline): Cost[] {
   if (!calls.includes("stop")) return calls.includes("terminate") ? [] : [{ code: "AppliedLive", facts: {} }];
   if (!calls.includes("resume")) return [];
   const writes = unwrittenOf(present);
-  const isWriting = writes.held !== 0 || writes.pending_batches > 0;
+  const isWriting = writes.held !== 0 || writes.pending_batches > 0 || writes.rows !== undefined;
   return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...(isWriting && { writes }) } }];
 }
 

@@ -60,6 +60,10 @@ test("a server says how much a join forgets, and what it drops", () => {
     "the join forgets what it buffers (now 12 events): left events that wait get no row, and others match only right events " +
       "that come from then on",
   );
+  expect(costsOf([{ ...orders, max_batch_size: 500 }])).toEqual([
+    "drains, about a second: it writes what it has read (3 joined rows), and goes on with the new config; events wait in the topic " +
+      "meanwhile",
+  ]);
   expect(costsOf([{ ...orders, sluice: ["state: Terminated"] }])).toContain(
     "what the join buffers (now 12 events) is dropped, and so are rows of it (now 3 rows) that are in no prepared batch",
   );
