@@ -34531,7 +34531,7 @@ function pauseOf({ calls }, present) {
   if (!calls.includes("stop")) return calls.includes("terminate") ? [] : [{ code: "AppliedLive", facts: {} }];
   if (!calls.includes("resume")) return [];
   const writes = unwrittenOf(present);
-  const isWriting = writes.held !== 0 || writes.pending_batches > 0;
+  const isWriting = writes.held !== 0 || writes.pending_batches > 0 || writes.rows !== void 0;
   return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...isWriting && { writes } } }];
 }
 function endingsOf({ calls }, present) {
