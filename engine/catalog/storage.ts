@@ -81,10 +81,11 @@ export class PipelineStorage {
 
   /** Drops the stream's events that no pending batch names, what a join buffers, and the keys of dedup. */
   async release({ pipeline_id, config }: CatalogEntry): Promise<void> {
-    const { journal, streams, disk } = this.#options;
+    const { journal, streams, disk, recorder } = this.#options;
     if (config.join !== undefined) {
       await dropJoin(disk, streams.joinFolder(pipeline_id), journal.namedUpTo(pipeline_id, joinFeed));
       await journal.rowsDropped(pipeline_id);
+      recorder.joinDropped(pipeline_id);
     }
     if (isPushed(config)) {
       const [trimmed, named] = [journal.settledUpTo(pipeline_id), journal.namedUpTo(pipeline_id)];

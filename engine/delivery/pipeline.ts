@@ -4,6 +4,7 @@ import type { LetterEvent } from "../core/dead-letter.ts";
 import { LeftForLater } from "../core/errors.ts";
 import { holdsPositions, lettersOf, rangesOf, type Journal } from "../core/journal.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
+import type { Waited } from "../core/pause.ts";
 import { RetryPause, type Pace } from "../flow/retry-pause.ts";
 import { InFlightBatches, type Turn } from "./in-flight.ts";
 import { JournalWriter, Pauses } from "./pauses.ts";
@@ -32,10 +33,13 @@ export interface PipelineOptions extends Omit<BatchReaderOptions, "leave" | "dra
   drawNumber?: () => number;
   /**
    * Called before a batch begins, while none is being built: no batch that comes has an earlier clock than `oldest`. Resolves
-   * with why none may begin yet, as a text.
+   * with why none may begin yet.
    */
-  beforeBatch?: (oldest: number) => Promise<string | undefined>;
+  beforeBatch?: (oldest: number) => Promise<NoRoom | undefined>;
 }
+
+/** Why no batch may begin: a state is at its limit. */
+export type NoRoom = Pick<Waited, "text" | "way_out">;
 
 /** Draws the numbers of a pipeline's batches: after all that its journal knows. */
 export function batchNumbers(journal: Journal, pipeline_id: string): () => number {
@@ -259,12 +263,13 @@ export class Pipeline {
     for (let attempt = 1; ; attempt += 1) {
       const oldest = this.#inFlight.oldest(clock.now());
       keys.expire(oldest);
-      const text = keys.full() ?? (await beforeBatch?.(oldest));
-      if (text === undefined) {
+      const text = keys.full();
+      const found = text === undefined ? await beforeBatch?.(oldest) : { text };
+      if (found === undefined) {
         if (attempt > 1) this.#pauses.end();
         return;
       }
-      await this.#pauses.wait({ class: "storage", text }, attempt);
+      await this.#pauses.wait({ class: "storage", ...found }, attempt);
     }
   }
 

@@ -17,6 +17,8 @@ export interface OpenJoinOptions {
   folder: string;
   /** Rows up to this one are settled. */
   settled: number;
+  /** The batch clock, in milliseconds since the epoch. */
+  now: () => number;
   /** The most memory of its index, and the most that its files may take, in bytes. */
   limits: { memory: number; storage: number };
   telemetry: Telemetry;
@@ -24,6 +26,8 @@ export interface OpenJoinOptions {
 
 /** Rows that wait for the table: beyond these no event of the sides is read. */
 const mostWaiting = 500_000;
+/** While no event comes, windows are ended so often, in milliseconds. */
+const idleEvery = 5_000;
 /** What it holds is reported at most so often, in milliseconds. */
 const reportEvery = 500;
 
@@ -74,17 +78,15 @@ export class OpenJoin {
    * Ends the windows of the time before any batch that comes; resolves with why none may begin, as a text, while index or
    * files are at their limit.
    */
-  readonly beforeBatch = async (oldest: number): Promise<string | undefined> => {
+  readonly beforeBatch = async (oldest: number): Promise<{ text: string; way_out: string } | undefined> => {
     const join = await this.open();
-    const { left, right } = await join.expire(oldest);
-    this.#since.left += left;
-    this.#since.right += right;
-    if (left + right > 0) this.#reportSoon();
+    await this.#expire(join, oldest);
     const { memory, storage } = this.#options.limits;
     if (join.memory < memory && join.bytes < storage) return undefined;
     this.#reclaim();
     const events = join.held("left").events + join.held("right").events;
-    return `the join buffers ${events} events: its index takes ${join.memory} of ${memory} bytes of memory, its files ${join.bytes} of ${storage} bytes`;
+    const text = `the join buffers ${events} events: its index takes ${join.memory} of ${memory} bytes of memory, its files ${join.bytes} of ${storage} bytes`;
+    return { text, way_out };
   };
 
   /** A source of the sides that is not read while too many rows wait for the table. */
@@ -96,8 +98,12 @@ export class OpenJoin {
         }
         if (name === "wait") {
           return async (...[count, until, signal]: Parameters<Source["wait"]>) => {
+            // Without a time at which a batch is due none has begun, and none that comes is earlier than now.
+            const idle =
+              until === undefined ? setInterval(() => void this.#expireIdle(), idleEvery).unref() : undefined;
             await this.#room.wait(() => this.#hasRoom, until, signal);
             if (this.#hasRoom) await target.wait(count, until, signal);
+            clearInterval(idle);
           };
         }
         const value: unknown = Reflect.get(target, name, target);
@@ -117,6 +123,19 @@ export class OpenJoin {
     clearTimeout(this.#reporting);
     this.#report();
     await join.close();
+  }
+
+  async #expireIdle(): Promise<void> {
+    if (this.#join !== undefined) await this.#expire(this.#join, this.#options.now());
+  }
+
+  async #expire(join: TemporalJoin, clock: number): Promise<void> {
+    const { left, right } = await join.expire(clock);
+    if (left + right === 0) return;
+    this.#since.left += left;
+    this.#since.right += right;
+    this.#reportSoon();
+    this.#reclaim();
   }
 
   /** Frees what is not needed any more. What fails is done with a later call. */
@@ -165,6 +184,9 @@ export class OpenJoin {
     });
   }
 }
+
+const way_out =
+  "it goes on by itself as windows end and rows reach the table; more limits.memory or storage.size for the transforms of its sources makes room at once";
 
 /**
  * Drops what a join buffers, and the rows that no pending batch names: those after `named`. For a pipeline at rest that is

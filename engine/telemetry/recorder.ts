@@ -209,6 +209,15 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.joinBytes.set({ pipeline_id, where: "disk" }, storage);
   }
 
+  /** A pipeline was terminated: its join buffers nothing. */
+  joinDropped(pipeline_id: string): void {
+    delete this.observed(pipeline_id).join;
+    for (const side of ["left", "right"]) {
+      this.metrics.joinEvents.set({ pipeline_id, side }, 0);
+      this.metrics.joinEventBytes.set({ pipeline_id, side }, 0);
+    }
+  }
+
   joinForgot({ pipeline_id, events }: EventOf<"joinForgot">): void {
     this.log.warn(
       { pipeline_id, events },

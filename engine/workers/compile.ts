@@ -69,8 +69,29 @@ function compileJoined(given: CompileOptions): CompiledPipeline {
   const { config, revision } = given;
   const fields = joinedFields(config.join!.output_fields, (id, name) => fieldOf(sourceOf(config, id), name));
   const sink = tableOf(given, new Map([[joinedOrigin, fields]]));
-  const rows = new DeclaredFields([], { keys: [], rows: () => sink.rowWalks(joinedOrigin) });
-  return { revision, chains: new Map([[joinedOrigin, { transforms: [rows] }]]), sink };
+  const required = fields.filter(({ name }) => isRequired(config, name));
+  const check = new DeclaredFields(required, { keys: [], rows: () => sink.rowWalks(joinedOrigin) });
+  return { revision, chains: new Map([[joinedOrigin, { transforms: [ofJoin(check)] }]]), sink };
+}
+
+/** Whether every row of the join has a field: the events of its source always have it. */
+function isRequired(config: PipelineConfig, output_name: string): boolean {
+  const { source_id, name } = config.join!.output_fields.find((output) => output.output_name === output_name)!;
+  const source = sourceOf(config, source_id);
+  return kindOf(source)
+    .requiredFieldsOf(source)
+    .some((field) => field.name === name);
+}
+
+/** A check of joined rows. One that was made before an edit of the fields, and waited, may lack a new field. */
+function ofJoin(check: DeclaredFields): Transform {
+  return {
+    name: "ingestor",
+    apply: (events) => {
+      const result = check.apply(events);
+      return { ...result, rejected: result.rejected.map((one) => ({ ...one, component: "join" })) };
+    },
+  };
 }
 
 /**

@@ -27,7 +27,7 @@ export function buildJoined(
   spec: PipelineSpec & Required<Pick<PipelineSpec, "join">>,
   options: PipelineOptions,
   compiling: (revision: number) => CompileOptions,
-  { disk, clockOf: _clockOf }: Pick<ThreadMachine, "disk" | "clockOf">,
+  { disk }: Pick<ThreadMachine, "disk">,
 ): JoinedPipelines {
   const { pipeline_id, config, revision, progress } = spec;
   const { journal, telemetry } = options;
@@ -39,6 +39,7 @@ export function buildJoined(
     disk,
     folder: spec.join.folder,
     settled,
+    now: () => options.clock.now(),
     limits: limitsOf(config),
     telemetry,
   });

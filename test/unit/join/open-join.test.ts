@@ -43,6 +43,7 @@ function open(over: Partial<OpenJoinOptions> = {}): OpenJoin {
     disk: systemDisk,
     folder,
     settled: 0,
+    now: () => begin,
     limits: unlimited,
     telemetry,
     ...over,
@@ -139,12 +140,12 @@ test("at a limit of memory or disk no batch begins, and the text names both", as
   const one = open({ limits: { memory: 1_000_000, storage: Infinity } });
   expect(await one.beforeBatch(begin)).toBeUndefined();
   await step(one, 1, 0, ["left", "x", { a: 1 }]);
-  expect(await one.beforeBatch(begin)).toMatch(
+  expect((await one.beforeBatch(begin))?.text).toMatch(
     /^the join buffers 1 events: its index takes \d+ of 1000000 bytes of memory/,
   );
   const full = open({ folder: join(folder, "other"), limits: { memory: Infinity, storage: 100 } });
   await step(full, 1, 0, ["left", "x", { a: "x".repeat(200) }]);
-  expect(await full.beforeBatch(begin)).toMatch(/its files \d+ of 100 bytes$/);
+  expect((await full.beforeBatch(begin))?.text).toMatch(/its files \d+ of 100 bytes$/);
 });
 
 test("files without anything that counts are removed; what counts of a mostly empty one is moved", async () => {
