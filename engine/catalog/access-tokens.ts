@@ -33,6 +33,8 @@ export class AccessTokens {
   readonly #previous = new Map<string, { hash: string; until: number }>();
   /** Those of pipelines that are being recreated, which have no entry for a while. */
   readonly #recreated = new Map<string, TokenRecord>();
+  /** The stored times of the last uses, in milliseconds: each event is a use, and parsing is slow. */
+  readonly #usedAt = new WeakMap<TokenRecord, number>();
 
   constructor(registry: PipelineRegistry, secrets: SecretSource) {
     this.#registry = registry;
@@ -119,12 +121,21 @@ export class AccessTokens {
 
   #noteUse(pipeline_id: string, record: TokenRecord): void {
     const now = Date.now();
-    const since = record.last_used_at === null ? Infinity : now - Date.parse(record.last_used_at);
+    const since = now - this.#lastUse(record);
     // A stored time in the future is from before the clock was set back.
     if (since >= 0 && since < noteEvery) return;
     // No event waits for this write.
     record.last_used_at = new Date(now).toISOString();
+    this.#usedAt.set(record, now);
     this.#registry.save(pipeline_id, { token: record }).catch(() => undefined);
+  }
+
+  #lastUse(record: TokenRecord): number {
+    const known = this.#usedAt.get(record);
+    if (known !== undefined) return known;
+    const at = record.last_used_at === null ? -Infinity : Date.parse(record.last_used_at);
+    this.#usedAt.set(record, at);
+    return at;
   }
 
   #token(pipeline_id: string): TokenRecord {
