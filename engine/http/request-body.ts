@@ -38,21 +38,23 @@ export async function readBody(request: IncomingMessage, limits: BodyLimits): Pr
       held += chunk.length;
       chunks.push(chunk);
     });
-    return Buffer.concat(chunks, held);
+    return joined(chunks, held);
   } finally {
     arriving.giveBack(held);
+    // The request keeps its listeners, and they these: a body is not kept twice until its answer.
+    chunks.length = 0;
   }
 }
 
 /** Calls `take` with each part of the body of a request; none of it is kept. Throws BodyRefused. */
-export async function receiveBody(
+export function receiveBody(
   request: IncomingMessage,
   { most, timeout }: Pick<BodyLimits, "most" | "timeout">,
   take: (chunk: Buffer) => void,
 ): Promise<void> {
-  if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge(most);
+  if (Number(request.headers["content-length"] ?? 0) > most) return Promise.reject(tooLarge(most));
   let received = 0;
-  await eachChunk(request, timeout, (chunk) => {
+  return eachChunk(request, timeout, (chunk) => {
     received += chunk.length;
     if (received > most) throw tooLarge(most);
     take(chunk);
@@ -72,18 +74,27 @@ export async function discardBody(request: IncomingMessage, { most, timeout }: B
   }).catch(() => undefined);
 }
 
+/** A body of one chunk, as most are, is that chunk: no copy is made where it does not keep other bytes in memory. */
+function joined(chunks: readonly Buffer[], size: number): Buffer {
+  const [only] = chunks;
+  return chunks.length === 1 && only?.buffer.byteLength === size ? only : Buffer.concat(chunks, size);
+}
+
 /** Calls `take` with each chunk of a body. Rejects with what `take` throws, and with BodyRefused. */
 function eachChunk(request: IncomingMessage, timeout = bodyTimeout, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
+    // The listeners stay, as their removal would cost each request more.
+    let isOver = false;
     const finish = (error?: Error): void => {
+      if (isOver) return;
+      isOver = true;
       clearTimeout(timer);
-      request.off("data", onData).off("end", onEnd).off("error", onBreak).off("close", onBreak);
-      // A connection that breaks later must not raise an unhandled error.
-      request.on("error", () => undefined).pause();
+      request.pause();
       if (error === undefined) resolve();
       else reject(error);
     };
     const onData = (chunk: Buffer): void => {
+      if (isOver) return;
       try {
         take(chunk);
       } catch (error) {
@@ -91,12 +102,16 @@ function eachChunk(request: IncomingMessage, timeout = bodyTimeout, take: (chunk
       }
     };
     const onEnd = (): void => finish();
-    const onBreak = (): void => finish(new BodyRefused("broken off", "the body broke off"));
+    const onBreak = (): void => {
+      if (!isOver) finish(new BodyRefused("broken off", "the body broke off"));
+    };
     const onTimeout = (): void => finish(new BodyRefused("slow", "the body did not arrive in time"));
     const timer = setTimeout(onTimeout, timeout);
+    // Also a connection that breaks later must not raise an unhandled error.
+    request.on("error", onBreak);
     if (request.readableEnded) onEnd();
     else if (request.destroyed) onBreak();
-    else request.on("data", onData).on("end", onEnd).on("error", onBreak).on("close", onBreak).resume();
+    else request.on("data", onData).on("end", onEnd).on("close", onBreak).resume();
   });
 }
 

@@ -106,6 +106,8 @@ interface WebhookEndpointOptions {
   telemetry: Pick<Telemetry, "eventAccepted" | "eventRefused">;
 }
 
+const isWebhook = (type: string): boolean => type === "webhook";
+
 /** What the webhook source needs of the engine: it finds a pipeline, checks its token and stores an event. */
 class WebhookEndpoint implements WebhookPort {
   readonly #options: WebhookEndpointOptions;
@@ -117,7 +119,7 @@ class WebhookEndpoint implements WebhookPort {
   admits(pipeline_id: string): "yes" | "unknown" | "over" | "later" {
     const { gate } = this.#options;
     if (gate.isBetween(pipeline_id)) return "later";
-    if (!gate.sourcesOf(pipeline_id).includes("webhook")) return "unknown";
+    if (!gate.hasSource(pipeline_id, isWebhook)) return "unknown";
     return gate.isOver(pipeline_id) ? "over" : "yes";
   }
 
@@ -144,6 +146,8 @@ interface OtlpEndpointOptions {
   telemetry: Pick<Telemetry, "exportAnswered">;
 }
 
+const isOtlp = (type: string): boolean => type.startsWith("otlp.");
+
 /** What the OTLP receiver needs of the engine: it finds a pipeline and stores what was pushed. */
 class OtlpEndpoint implements OtlpPort {
   readonly #options: OtlpEndpointOptions;
@@ -155,10 +159,9 @@ class OtlpEndpoint implements OtlpPort {
   admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over" | "later" {
     const { gate } = this.#options;
     if (gate.isBetween(pipeline_id)) return "later";
-    const types = gate.sourcesOf(pipeline_id);
-    if (!types.some((type) => type.startsWith("otlp."))) return "unknown";
+    if (!gate.hasSource(pipeline_id, isOtlp)) return "unknown";
     if (gate.isOver(pipeline_id)) return "over";
-    return types.includes(`otlp.${signal}`) ? "yes" : "other signal";
+    return gate.hasSource(pipeline_id, (type) => type === `otlp.${signal}`) ? "yes" : "other signal";
   }
 
   store(pipeline_id: string, push: Push): Promise<void> {

@@ -129,9 +129,9 @@ export class IngestGate {
     this.#options = options;
   }
 
-  /** The types of a pipeline's sources; none where there is no such pipeline. */
-  sourcesOf(pipeline_id: string): SourceType[] {
-    return this.#options.registry.find(pipeline_id)?.config.sources.map(({ type }) => type) ?? [];
+  /** Whether a pipeline has a source of a type that `is` accepts; false where there is no such pipeline. */
+  hasSource(pipeline_id: string, is: (type: SourceType) => boolean): boolean {
+    return this.#options.registry.find(pipeline_id)?.config.sources.some(({ type }) => is(type)) ?? false;
   }
 
   /** Whether a pipeline accepts no more events: it is terminated, or about to be deleted or recreated. */

@@ -131,6 +131,7 @@ export class Hook {
       return chunks === undefined ? undefined : Buffer.concat(chunks, held);
     } finally {
       arriving.giveBack(held);
+      chunks = undefined;
     }
   }
 }

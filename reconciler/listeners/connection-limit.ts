@@ -34,6 +34,8 @@ interface Connection {
   answering: number;
   /** Until its first request. */
   timer: NodeJS.Timeout | undefined;
+  /** Whether it was closed, or has ended. */
+  isOver: boolean;
 }
 
 /** The connections of one address. */
@@ -60,6 +62,8 @@ export class ConnectionLimit {
   readonly #addresses = new Map<string, AddressConnections>();
   /** By address and port of the peer, which a socket of TLS and the one below it share. */
   readonly #connections = new Map<string, Connection>();
+  /** By what the bytes are read from: each request looks for its connection. */
+  readonly #byReader = new WeakMap<Socket, Connection>();
 
   constructor(options: ConnectionLimitOptions) {
     this.#options = options;
@@ -87,24 +91,19 @@ export class ConnectionLimit {
   /** From now on the bytes of a connection are read from its socket of TLS. */
   secured(reader: Socket): void {
     const connection = this.#connections.get(peerOf(reader) ?? "");
-    if (connection !== undefined) connection.reader = reader;
+    if (connection === undefined) return;
+    connection.reader = reader;
+    this.#byReader.set(reader, connection);
   }
 
   /** A request begins on a connection. */
-  begin(socket: Socket): RequestProgress {
-    const connection = this.#connections.get(peerOf(socket) ?? "");
-    if (connection === undefined) return unobserved;
-    clearTimeout(connection.timer);
-    this.#sort(connection);
-    let state: "arriving" | "answering" | "ended" = "arriving";
-    const change = (to: "answering" | "ended"): void => {
-      if (state === to || state === "ended") return;
-      if (to === "answering") connection.answering += 1;
-      else if (state === "answering") connection.answering -= 1;
-      state = to;
-      this.#sort(connection);
-    };
-    return { received: () => change("answering"), ended: () => change("ended") };
+  begin(reader: Socket): RequestProgress {
+    const connection = this.#byReader.get(reader);
+    if (connection === undefined || connection.isOver) return unobserved;
+    if (connection.timer !== undefined) clearTimeout(connection.timer);
+    connection.timer = undefined;
+    sort(connection);
+    return new ObservedRequest(connection);
   }
 
   /** Why there is no room for a connection from `network`; undefined where there is, or was made. */
@@ -137,7 +136,15 @@ export class ConnectionLimit {
     const address = this.#addresses.get(network) ?? { network, count: 0, waiting: new Set() };
     this.#addresses.set(network, address);
     address.count += 1;
-    const connection: Connection = { peer, socket, reader: socket, address, answering: 0, timer: undefined };
+    const connection: Connection = {
+      peer,
+      socket,
+      reader: socket,
+      address,
+      answering: 0,
+      timer: undefined,
+      isOver: false,
+    };
     const { greeting, firstRequest } = this.#options.times ?? { greeting: 10_000, firstRequest: 60_000 };
     const late = (): void => this.#close(connection, "no_request");
     connection.timer = setTimeout(() => {
@@ -146,7 +153,8 @@ export class ConnectionLimit {
       else connection.timer = setTimeout(late, firstRequest - greeting).unref();
     }, greeting).unref();
     this.#connections.set(peer, connection);
-    this.#sort(connection);
+    this.#byReader.set(socket, connection);
+    sort(connection);
     destroyWhereItLingers(socket);
     socket.once("close", () => this.#remove(connection));
   }
@@ -161,19 +169,44 @@ export class ConnectionLimit {
   #remove(connection: Connection): void {
     const { peer, address } = connection;
     clearTimeout(connection.timer);
-    if (this.#connections.get(peer) !== connection) return;
-    this.#connections.delete(peer);
+    if (connection.isOver) return;
+    connection.isOver = true;
+    if (this.#connections.get(peer) === connection) this.#connections.delete(peer);
     address.waiting.delete(connection);
     address.count -= 1;
     if (address.count === 0) this.#addresses.delete(address.network);
   }
+}
 
-  /** Puts a connection at the end of those that wait, or takes it from them. */
-  #sort(connection: Connection): void {
-    const { waiting } = connection.address;
-    waiting.delete(connection);
-    if (connection.answering === 0 && this.#connections.get(connection.peer) === connection) waiting.add(connection);
+/** A request on a connection that has not ended. */
+class ObservedRequest implements RequestProgress {
+  readonly #connection: Connection;
+  #state: "arriving" | "answering" | "ended" = "arriving";
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
   }
+
+  readonly received = (): void => {
+    if (this.#state !== "arriving") return;
+    this.#state = "answering";
+    this.#connection.answering += 1;
+    sort(this.#connection);
+  };
+
+  readonly ended = (): void => {
+    if (this.#state === "ended") return;
+    if (this.#state === "answering") this.#connection.answering -= 1;
+    this.#state = "ended";
+    sort(this.#connection);
+  };
+}
+
+/** Puts a connection at the end of those that wait, or takes it from them. */
+function sort(connection: Connection): void {
+  const { waiting } = connection.address;
+  waiting.delete(connection);
+  if (connection.answering === 0 && !connection.isOver) waiting.add(connection);
 }
 
 /** Address and port of the peer; undefined where the connection has ended already. */

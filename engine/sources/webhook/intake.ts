@@ -51,8 +51,13 @@ export class WebhookIntake {
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pipeline_id = route.exec(request.url?.split("?", 1)[0] ?? "")?.[1];
     const body: { bytes: number } = { bytes: 0 };
-    const reply = await this.#reply(request, pipeline_id, body).catch(replyTo);
-    if (reply.status !== 408) await discardBody(request, this.#limits);
+    let reply: Reply;
+    try {
+      reply = await this.#reply(request, pipeline_id, body);
+    } catch (error) {
+      reply = replyTo(error);
+    }
+    if (!request.readableEnded && reply.status !== 408) await discardBody(request, this.#limits);
     const isKnown = pipeline_id !== undefined && this.#port.admits(pipeline_id) !== "unknown";
     this.#port.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
     answer(request, response, reply);

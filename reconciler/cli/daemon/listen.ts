@@ -55,12 +55,16 @@ export async function listenHttp(
 ): Promise<Listener> {
   const guard = guardOf(name, settings, { ...protection, greeting: 0 });
   const handle: RequestListener = (req, res) => {
-    // `close` closes idle connections only once: connections that become idle later would delay it.
-    res.once("close", () => server.listening || setImmediate(() => server.closeIdleConnections()));
     const { received, ended } = guard.connections.begin(req.socket);
-    req.once("end", received);
+    // Each of these events happens once: `once` would only cost each request a wrapper and a removal.
+    req.on("end", received);
     // The answer was handed over: a peer that does not read it keeps it from closing.
-    res.once("prefinish", ended).once("close", ended);
+    res.on("prefinish", ended);
+    res.on("close", () => {
+      ended();
+      // `close` closes idle connections only once: connections that become idle later would delay it.
+      if (!server.listening) setImmediate(() => server.closeIdleConnections());
+    });
     answer(req, res);
   };
   const options = { maxHeaderSize, ...times };
