@@ -2,12 +2,11 @@ import type { Socket } from "node:net";
 import {
   type ConnectionInjector,
   type handleClientStreamingCall,
+  type handleUnaryCall,
   Metadata,
   type sendUnaryData,
   Server,
   ServerCredentials,
-  ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
   type ServerReadableStream,
   type ServiceDefinition,
   status,
@@ -41,12 +40,7 @@ const limits = { "grpc.max_receive_message_length": maxBody, "grpc.max_concurren
  * may be compressed with gzip. Answers are not: they are small, and servers of this library cannot compress.
  */
 export class OtlpGrpc {
-  readonly #server = new Server({
-    ...times,
-    ...limits,
-    "grpc.enable_channelz": 0,
-    interceptors: [(method, call) => this.#probed(method.path, call)],
-  });
+  readonly #server = new Server({ ...times, ...limits, "grpc.enable_channelz": 0 });
   readonly #health = new HealthImplementation({ "": "SERVING" });
   readonly #connections: ConnectionInjector;
   /** What the listener is told of the calls of a connection, by address and port of its peer. */
@@ -58,7 +52,7 @@ export class OtlpGrpc {
       this.#server.addService(definition(name), { Export: calls.of(signal) });
       this.#health.setStatus(name, "SERVING");
     }
-    this.#health.addToServer(this.#server);
+    this.#addHealth();
     this.#connections = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
   }
 
@@ -80,10 +74,24 @@ export class OtlpGrpc {
     this.#server.forceShutdown();
   }
 
-  /** A check of health is a request too, which the library answers itself. */
-  #probed(path: string, call: ServerInterceptingCallInterface): ServerInterceptingCall {
-    if (path.startsWith("/grpc.health.")) this.#begins.get(call.getPeer())?.().ended();
-    return new ServerInterceptingCall(call);
+  /**
+   * A check of health is a request too, which its library answers. An interceptor would see it as well, but wraps each
+   * call, and all that goes through it.
+   */
+  #addHealth(): void {
+    this.#health.addToServer({
+      addService: (service, handlers) => {
+        const observed = Object.entries(handlers).map(([name, handle]) => [name, this.#observed(handle as Probed)]);
+        this.#server.addService(service, Object.fromEntries(observed) as Record<string, Probed>);
+      },
+    });
+  }
+
+  #observed(handle: Probed): Probed {
+    return (call, answer) => {
+      this.#begins.get(call.getPeer())?.().ended();
+      handle(call, answer);
+    };
   }
 
   /** The library shows of the connection of a call its peer alone. */
@@ -93,6 +101,9 @@ export class OtlpGrpc {
     socket.once("close", () => this.#begins.get(peer) === begins && this.#begins.delete(peer));
   }
 }
+
+/** A handler of the service of health. One that answers with a stream takes a call alone. */
+type Probed = handleUnaryCall<unknown, unknown>;
 
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
