@@ -10,13 +10,24 @@ export interface SharedBytes {
 /** What the thread that decodes is asked. */
 export type Question = Omit<ToDecode, "body"> & { body: SharedBytes };
 
-/** What it answers. Its rows are valid until it is asked again. */
+/** What it answers. Its rows are valid until it is asked again; without `memory` they are where those before them were. */
 export type Answer =
-  | { kind: "rows"; rows: SharedBytes; ends: Uint32Array; receivedAt: number; signal: Signal }
+  | {
+      kind: "rows";
+      rows: Omit<SharedBytes, "memory"> & Partial<SharedBytes>;
+      ends: Uint32Array;
+      receivedAt: number;
+      signal: Signal;
+    }
   | Exclude<Decoded, { kind: "rows" }>;
 
 /** Memory of this and more bytes is not kept. */
 const kept = 8 * 1024 * 1024;
+
+/** Whether memory is used for further messages. */
+export function isKept(memory: SharedArrayBuffer): boolean {
+  return memory.byteLength < kept;
+}
 
 /** Memory that one thread writes and another one reads, used again for each message. */
 export class SharedMemory {
@@ -31,7 +42,7 @@ export class SharedMemory {
   /** What was written to the last bytes that were taken, to be sent. */
   share(length: number): SharedBytes {
     const memory = this.#memory;
-    if (memory.byteLength >= kept) this.#memory = new SharedArrayBuffer(0);
+    if (!isKept(memory)) this.#memory = new SharedArrayBuffer(0);
     return { memory, length };
   }
 }
