@@ -15,6 +15,7 @@ import { EngineError, type ErrorCode } from "./core/errors.ts";
 import { isAtRest } from "./core/lifecycle.ts";
 import type { Readiness } from "./core/readiness.ts";
 import type { PipelineHealth, PipelineView } from "./core/pipeline-view.ts";
+import type { SourceSample } from "./event/newest-events.ts";
 import type { BeginRequest } from "./http/request-progress.ts";
 import { IngestEndpoints } from "./ingest/endpoints.ts";
 import { defaultPushRates } from "./ingest/rate-limits.ts";
@@ -275,6 +276,22 @@ export class Engine {
   deadLetters(pipeline_id: string): DeadLetterQueue {
     this.#registry.get(pipeline_id);
     return this.#stores.letters.queue(pipeline_id);
+  }
+
+  /**
+   * The newest events of a pipeline's source, at most `count`: those of its stream that are not settled, or those of its
+   * topics, which are read outside of the consumer group. Takes none out. Throws PIPELINE_NOT_FOUND, SAMPLE_FAILED.
+   */
+  async sample(pipeline_id: string, count: number): Promise<SourceSample> {
+    const entry = this.#registry.get(pipeline_id);
+    try {
+      return await this.#runner.sample(entry, count);
+    } catch (error) {
+      if (error instanceof EngineError) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      const text = `pipeline ${pipeline_id}: its events could not be read: ${reason}`;
+      throw new EngineError("SAMPLE_FAILED", text, { cause: error });
+    }
   }
 
   /**

@@ -23,6 +23,7 @@ export {
   type Selection,
 } from "./core/dead-letter.ts";
 export type { Reprocessed } from "./catalog/reprocess.ts";
+export type { SampledEvent, SourceSample } from "./event/newest-events.ts";
 export type { StreamState } from "./core/stream.ts";
 export { isAtRest, requested, shouldRun, transitions, type Request } from "./core/lifecycle.ts";
 export type { Readiness } from "./core/readiness.ts";

@@ -17,6 +17,7 @@ export const policies = {
   DATA_DIR_HELD: "halt",
   DATA_DIR_NEWER: "halt",
   REPROCESS_FAILED: "retry",
+  SAMPLE_FAILED: "retry",
   STREAM_FULL: "retry",
   RATE_LIMITED: "retry",
   DEAD_LETTERS_FULL: "retry",

@@ -2,12 +2,15 @@ import { durationMs } from "../../schemas/duration.ts";
 import { nextPosition } from "../core/journal.ts";
 import { streamFeed } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
+import type { SourceSample } from "../event/newest-events.ts";
 import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
+import { sampleStream, type StreamPart } from "../streams/sample.ts";
 import type { Readiness } from "../core/readiness.ts";
 import { TargetPolicy, type TargetRules } from "../peers/targets.ts";
 import { socketsWithin } from "./kafka/brokers/sockets.ts";
 import { checkKafka } from "./kafka/check.ts";
 import { openKafka, type KafkaSpec, type KafkaTools } from "./kafka/open.ts";
+import { sampleTopics } from "./kafka/sample.ts";
 import { kindOf, sourceKinds } from "./registry.ts";
 import { StreamSource } from "./stream/stream-source.ts";
 
@@ -58,6 +61,24 @@ export async function checkSource(
 ): Promise<Readiness> {
   const sources = config.sources.filter((source) => source.type === "kafka");
   return checkKafka(sources, { ...withSockets({ targets }, tools), settings: kafka.settings }, signal);
+}
+
+/** What is sampled: a part of the stream where events are pushed, else the topics of the config. */
+export interface SourcePart extends Pick<AnySpec, "config" | "kafka" | "targets"> {
+  stream?: StreamPart;
+  /** The most events. */
+  count: number;
+}
+
+/** The newest events of a source. Takes none out, and commits nothing. Throws the reason of `signal`. */
+export async function sampleSource(
+  { config, kafka, targets, stream, count }: SourcePart,
+  tools: Pick<AnyTools, "disk" | "log" | "socketFactory">,
+  signal: AbortSignal,
+): Promise<SourceSample> {
+  if (stream !== undefined) return sampleStream(tools.disk, stream, count, signal);
+  const sources = config.sources.filter((source) => source.type === "kafka");
+  return sampleTopics(sources, { ...withSockets({ targets }, tools), settings: kafka.settings }, count, signal);
 }
 
 /** Connections are made only to brokers that the operator allows. */

@@ -35,6 +35,11 @@ export function hasAccessToken({ sources }: Pick<PipelineConfig, "sources">): bo
   return sources.some((source) => kindOf(source).hasAccessToken);
 }
 
+/** The origin of a source's events; undefined where its kind has none. */
+export function originOf(source: SourceConfig): string | undefined {
+  return kindOf(source).origin?.of(source);
+}
+
 /** The origin that events of a feed have, whatever kind of source it belongs to; undefined where they have none. */
 export function originOfFeed(feed: Feed): string | undefined {
   return kinds.map((kind) => kind.origin?.ofFeed(feed)).find((origin) => origin !== undefined);

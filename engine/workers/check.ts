@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Readiness } from "../core/readiness.ts";
 import type { Sink } from "../core/sink.ts";
-import { type AnyTools, checkSource } from "../sources/open.ts";
+import type { SourceSample } from "../event/newest-events.ts";
+import { storageError } from "../state/storage-error.ts";
+import { type AnyTools, checkSource, sampleSource } from "../sources/open.ts";
 import { compilePipeline, compileSides, createKeys } from "./compile.ts";
 import type { ThreadMachine } from "./host.ts";
-import type { CheckedSpec } from "./protocol.ts";
+import type { CheckedSpec, SampledSpec } from "./protocol.ts";
 
 /** How long the servers may take to answer, in milliseconds. */
 const patience = 15_000;
@@ -43,4 +45,20 @@ async function checkTarget(sink: Sink, signal: AbortSignal): Promise<Readiness> 
   if (answer.kind === "ok") return { kind: "ready" };
   const { failure } = answer;
   return { kind: failure.class === "transient" ? "unreachable" : "refused", text: failure.text };
+}
+
+/** The newest events of a source. Throws where it cannot be read, or takes too long. */
+export async function samplePipeline(
+  spec: SampledSpec,
+  tools: ThreadMachine & Pick<AnyTools, "log">,
+): Promise<SourceSample> {
+  const signal = AbortSignal.timeout(patience);
+  const late = new Promise<never>((_resolve, reject) => {
+    const text = `expected an answer within ${patience / 1000} s, found none: ask again, or for fewer events`;
+    signal.addEventListener("abort", () => reject(new Error(text)), { once: true });
+  });
+  const reading = sampleSource(spec, tools, signal).catch((error: unknown) => {
+    throw spec.stream === undefined ? error : storageError(error);
+  });
+  return Promise.race([reading, late]);
 }

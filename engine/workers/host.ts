@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { secretTexts } from "../../schemas/secret-fields.ts";
 import { CarefulReading } from "../batch/careful-reading.ts";
-import { checkPipeline } from "./check.ts";
+import { checkPipeline, samplePipeline } from "./check.ts";
 import { createKeys, compilePipeline, type CompileOptions } from "./compile.ts";
 import { Pipeline, type PipelineOptions } from "../delivery/pipeline.ts";
 import type { RunnablePipeline } from "./joined-pipelines.ts";
@@ -51,7 +51,7 @@ interface Running {
 export class ThreadHost {
   readonly #remote: Remote;
   readonly #running = new Map<string, Running>();
-  /** Of the pipelines that run or are checked here. */
+  /** Of the pipelines that run, are checked or sampled here. */
   readonly #configs = new Set<PipelineConfig>();
   readonly #machine: ThreadMachine;
 
@@ -96,6 +96,9 @@ export class ThreadHost {
       case "check":
         void this.#check(message);
         break;
+      case "sample":
+        void this.#sample(message);
+        break;
       case "answer":
         this.#remote.answered(message);
         break;
@@ -137,6 +140,18 @@ export class ThreadHost {
     const readiness = await checkPipeline(spec, { ...this.#machine, log: this.#remote.log });
     this.#configs.delete(spec.config);
     this.#remote.post({ type: "checked", call, readiness });
+  }
+
+  async #sample({ call, spec }: Extract<ToThread, { type: "sample" }>): Promise<void> {
+    this.#configs.add(spec.config);
+    try {
+      const sample = await samplePipeline(spec, { ...this.#machine, log: this.#remote.log });
+      this.#remote.post({ type: "sampled", call, sample });
+    } catch (error) {
+      this.#remote.post({ type: "sampled", call, error: toPlain(error) });
+    } finally {
+      this.#configs.delete(spec.config);
+    }
   }
 
   #build(spec: PipelineSpec): Running {

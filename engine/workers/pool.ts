@@ -2,17 +2,26 @@ import type { LetterEvent } from "../core/dead-letter.ts";
 import { LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import type { Readiness } from "../core/readiness.ts";
+import type { SourceSample } from "../event/newest-events.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { Placement, type Left } from "./placement.ts";
-import type { CheckedSpec, FromThread, PipelineSpec, PlainError, ToThread, WorkerLike } from "./protocol.ts";
+import type {
+  CheckedSpec,
+  FromThread,
+  PipelineSpec,
+  PlainError,
+  SampledSpec,
+  ToThread,
+  WorkerLike,
+} from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
 
-type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" | "checked" }>;
+type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" | "checked" | "sampled" }>;
 
 /**
  * What a thread is for: any pipelines (`shared`); pipelines whose threads die repeatedly (`lone`), usually one, with
- * which it ends; or checks of pipelines that do not run yet (`checks`).
+ * which it ends; or checks of pipelines that do not run yet, and samples of sources (`checks`).
  */
 type ThreadUse = "shared" | "lone" | "checks";
 
@@ -96,12 +105,21 @@ export class ThreadPool {
   }
 
   /** Whether a pipeline could run. Throws LeftForLater where the pool is closed, and where the thread died. */
-  async check(spec: CheckedSpec): Promise<Readiness> {
+  check(spec: CheckedSpec): Promise<Readiness> {
+    return this.#callChecks((call) => ({ type: "check", call, spec }));
+  }
+
+  /** The newest events of a source, read beside its pipeline. Throws as `check`, and where it cannot be read. */
+  sample(spec: SampledSpec): Promise<SourceSample> {
+    return this.#callChecks((call) => ({ type: "sample", call, spec }));
+  }
+
+  async #callChecks<Answer>(message: (call: number) => ToThread): Promise<Answer> {
     if (this.#isClosed) throw new LeftForLater("the process ends");
     clearTimeout(this.#checksTimer);
     const thread = this.#leastBusy("checks", 1);
     try {
-      return await this.#call<Readiness>(thread, (call) => ({ type: "check", call, spec }));
+      return await this.#call<Answer>(thread, message);
     } finally {
       this.#endChecksLater(thread);
     }
@@ -173,6 +191,9 @@ export class ThreadPool {
         break;
       case "checked":
         settle(thread, message.call, undefined, message.readiness);
+        break;
+      case "sampled":
+        settle(thread, message.call, message.error, message.sample);
         break;
       case "started":
         thread.pipelines.get(message.pipeline_id)?.hasStarted();

@@ -5,9 +5,11 @@ import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Progress, SourceNotes } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
 import type { Readiness } from "../core/readiness.ts";
+import type { SourceSample } from "../event/newest-events.ts";
 import type { SendOptions } from "../delivery/protocol.ts";
 import type { TargetRules } from "../peers/targets.ts";
 import type { KafkaSettings } from "../sources/kafka/brokers/settings.ts";
+import type { SourcePart } from "../sources/open.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** Everything that a thread needs to run a pipeline, as plain data. */
@@ -44,6 +46,9 @@ export interface PipelineSpec {
 /** What a thread needs to check whether a pipeline could run. */
 export type CheckedSpec = Pick<PipelineSpec, "pipeline_id" | "config" | "options" | "embedded" | "targets" | "kafka">;
 
+/** What a thread needs to take a sample of a source. Secrets are resolved. */
+export type SampledSpec = SourcePart & Pick<PipelineSpec, "kafka">;
+
 /** A thread's end of the channel to its process. */
 export interface ThreadPort {
   postMessage(messages: FromThread[]): void;
@@ -75,6 +80,7 @@ export type ToThread =
   | { type: "arrived"; pipeline_id: string; end: number }
   | { type: "reprocess"; call: number; pipeline_id: string; letters: LetterEvent[] }
   | { type: "check"; call: number; spec: CheckedSpec }
+  | { type: "sample"; call: number; spec: SampledSpec }
   /** Answers a call to the journal, by its `call` number. */
   | { type: "answer"; call: number; error?: PlainError; keys?: FinalKeys[] };
 
@@ -105,5 +111,7 @@ export type FromThread =
   | { type: "reprocessing"; call: number; error?: PlainError }
   /** Answers a `check`. */
   | { type: "checked"; call: number; readiness: Readiness }
+  /** Answers a `sample`. */
+  | { type: "sampled"; call: number; sample?: SourceSample; error?: PlainError }
   /** The pipeline was ended, or failed with an error that no retry mends. Also the answer to a start that fails. */
   | { type: "left"; pipeline_id: string; error?: PlainError };

@@ -5,6 +5,7 @@ import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import { waysOut } from "../core/pause.ts";
 import type { Readiness } from "../core/readiness.ts";
 import { lettersOf } from "../core/journal.ts";
+import type { SourceSample } from "../event/newest-events.ts";
 import type { StoreJournal } from "../state/journal.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { letterEvent } from "../catalog/reprocess.ts";
@@ -137,6 +138,22 @@ export class Runner {
     const { pipeline_id } = config;
     const spec = { pipeline_id, config: resolved, options, kafka, targets };
     return this.#pool.check({ ...spec, ...(connection !== undefined && { embedded: connection }) });
+  }
+
+  /**
+   * The newest events that a pipeline has not settled of its stream, or those of its topics, at most `count`. Takes none
+   * out. Throws SAMPLE_FAILED, STORAGE_UNAVAILABLE, and SECRET_NOT_FOUND, SECRET_NOT_ALLOWED, TARGET_NOT_ALLOWED.
+   */
+  async sample({ pipeline_id, config }: CatalogEntry, count: number): Promise<SourceSample> {
+    const { secrets, targets, kafka, streams, journal } = this.#options;
+    if (isPushed(config)) {
+      const { last, first } = streams.state(pipeline_id) ?? streams.get(pipeline_id).state;
+      const from = Math.max(first, journal.settledUpTo(pipeline_id) + 1);
+      const stream = { folder: streams.folder(pipeline_id), first: from, last };
+      return this.#pool.sample({ config, kafka, stream, count });
+    }
+    checkTargets(config, targets);
+    return this.#pool.sample({ config: await resolveSecrets(config, secrets), kafka, targets, count });
   }
 
   /** Does something to a pipeline at rest; does nothing, and resolves with false, where it should run. */

@@ -168,7 +168,7 @@ export const commands: readonly Command[] = [
   command(
     "sample",
     "<ID>",
-    "print dead letters as the events of a test, taking nothing out",
+    "print dead letters, or events of the stream or the topics, as the events of a test, taking nothing out",
     async () => (await import("./client/sample.ts")).sample,
   ),
   command("token show", "<ID>", "show when the token was made and last used", async () => (await token()).showToken),

@@ -55,7 +55,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "dlq reprocess": ["sluice dlq reprocess orders 17 18", "sluice dlq reprocess orders --all"],
   sample: [
     "sluice sample orders --count 20 > pipelines/orders.test.yaml",
-    "sluice sample orders --redact mail,user.name",
+    "sluice sample orders --from topic --redact mail,user.name",
   ],
   "token show": ["sluice token show orders"],
   "token rotate": ["sluice token rotate orders", "sluice token rotate orders --now"],

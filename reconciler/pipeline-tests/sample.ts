@@ -1,36 +1,59 @@
-import type { DeadLetter } from "../../engine/index.ts";
-import { parseExactly, writeExactly } from "../../engine/language.ts";
+import type { DeadLetter, SampledEvent } from "../../engine/index.ts";
+import { originOf, parseExactly, requestOfRow, writeExactly } from "../../engine/language.ts";
 import { type GivenEvent, isObject, type SourceConfig } from "../../schemas/index.ts";
 
-/** Events for a test, and how many letters have none. */
+type Signal = Parameters<typeof requestOfRow>[0];
+
+/** Events for a test, and how many of those that were taken have none. */
 export interface Sample {
   events: GivenEvent[];
-  /** Letters whose bytes no file of tests can hold, and with fields to hide those that are no JSON object. */
+  /** Events whose bytes no file of tests can hold, and with fields to hide those that are no JSON object. */
   leftOut: number;
 }
 
-/** The events of dead letters as the source received them, without the values of `hidden` fields. */
+/** An event as its source received it. */
+interface TakenEvent extends SampledEvent {
+  /** How `text` encodes bytes that are not UTF-8. */
+  encoding?: "base64" | undefined;
+}
+
+/** The events of dead letters as the source received them. */
+export function eventsOf(letters: readonly DeadLetter[]): TakenEvent[] {
+  return letters.map(({ source_message, original_message, encoding, origin }) => {
+    return { text: source_message ?? original_message, encoding, ...(origin !== undefined && { origin }) };
+  });
+}
+
+/** Events as a test gives them, without the values of `hidden` fields. */
 export function sampleOf(
-  letters: readonly DeadLetter[],
+  taken: readonly TakenEvent[],
   sources: readonly SourceConfig[],
   hidden: readonly string[],
 ): Sample {
-  const events = letters.flatMap((letter): GivenEvent[] => {
-    const text = letter.source_message ?? letter.original_message;
-    const given = letter.encoding === undefined ? givenEvent(text, hidden) : undefined;
+  const events = taken.flatMap(({ text, encoding, origin }): GivenEvent[] => {
+    const source = sourceOf(origin, sources);
+    const given = encoding === undefined && source !== undefined ? givenEvent(text, source, hidden) : undefined;
     if (given === undefined) return [];
-    return [{ ...(sources.length > 1 && { source: sourceOf(letter, sources) }), ...given }];
+    return [{ ...(sources.length > 1 && { source: source?.source_id ?? "" }), ...given }];
   });
-  return { events, leftOut: letters.length - events.length };
+  return { events, leftOut: taken.length - events.length };
 }
 
-/** Undefined where a field has to be hidden and the text is no object. */
-function givenEvent(text: string, hidden: readonly string[]): GivenEvent | undefined {
+/**
+ * Undefined where no test can give the event: a field has to be hidden and the text is no object, or a row of OTLP is
+ * none.
+ */
+function givenEvent(text: string, source: SourceConfig, hidden: readonly string[]): GivenEvent | undefined {
+  const signal = signalOf(source);
   const value = objectIn(text);
-  if (value === undefined) return hidden.length === 0 ? { text } : undefined;
+  if (value === undefined) return hidden.length === 0 && signal === undefined ? { text } : undefined;
   const shown = hidden.reduce(withoutField, value);
-  const spelled = writeExactly(shown);
-  // A file of tests holds every number that JSON.parse keeps; others are kept by their digits.
+  return asGiven(signal === undefined ? shown : requestOfRow(signal, shown));
+}
+
+/** A file of tests holds every number that JSON.parse keeps; others are kept by their digits. */
+function asGiven(value: unknown): GivenEvent {
+  const spelled = writeExactly(value);
   const plain: unknown = JSON.parse(spelled);
   return isObject(plain) && writeExactly(plain) === spelled ? { event: plain } : { text: spelled };
 }
@@ -64,8 +87,20 @@ function inPlaceOf(value: unknown): unknown {
   return isObject(value) ? {} : null;
 }
 
-/** The id of the source that a letter came from. */
-function sourceOf({ origin }: DeadLetter, sources: readonly SourceConfig[]): string {
-  const found = sources.find((source) => source.type === "kafka" && source.topic === origin);
-  return found?.source_id ?? sources[0]?.source_id ?? "";
+function signalOf({ type }: SourceConfig): Signal | undefined {
+  switch (type) {
+    case "otlp.logs":
+      return "logs";
+    case "otlp.traces":
+      return "traces";
+    case "otlp.metrics":
+      return "metrics";
+    default:
+      return undefined;
+  }
+}
+
+/** The source that an event came from. One whose topic was another before an edit is the first. */
+function sourceOf(origin: string | undefined, sources: readonly SourceConfig[]): SourceConfig | undefined {
+  return sources.find((source) => origin !== undefined && originOf(source) === origin) ?? sources[0];
 }

@@ -11519,7 +11519,7 @@ var pipeline_v3_schema_default = {
         },
         key: {
           description: "Field that must be equal on both sides.",
-          "x-rule": "a field of that source that is no array and no map",
+          "x-rule": "a field of that source",
           examples: ["user_id"],
           "x-effect": "forget",
           type: "string",
@@ -11528,7 +11528,7 @@ var pipeline_v3_schema_default = {
         },
         time_window: {
           description: "How long an event waits for its partner; 0: without an end.",
-          "x-rule": "at most 168h, or 0",
+          "x-rule": "at most 168h",
           examples: ["1h"],
           "x-effect": "forget",
           type: "string",
@@ -11548,7 +11548,7 @@ var pipeline_v3_schema_default = {
       properties: {
         enabled: {
           description: "A disabled join has no effect.",
-          "x-rule": "true needs exactly two Kafka sources; a pipeline keeps its join, or has none",
+          "x-rule": "true needs exactly two Kafka sources",
           examples: [true],
           "x-effect": "refuse",
           type: "boolean"
@@ -11988,7 +11988,7 @@ var pipeline_v3_schema_default = {
           }
         },
         transform: {
-          description: "Resources of the transforms of a source, and of its side of a join.",
+          description: "Resources of the transforms of a source.",
           "x-effect": "restart",
           type: "array",
           items: {
@@ -12087,7 +12087,6 @@ var pipeline_v3_schema_default = {
                   },
                   memory: {
                     description: "Memory such as 512Mi; it caps the buffers.",
-                    "x-rule": "those of both sides of a join count together, for the index of what it buffers",
                     default: "1.5Gi",
                     examples: ["2Gi"],
                     "x-effect": "restart",
@@ -12533,8 +12532,7 @@ var defaults = {
 };
 function normaliseResources(file, batchSize2, stored) {
   const given3 = file.resources ?? {};
-  const isJoined = file.join?.enabled === true;
-  const transformed = (source_id) => isJoined || (file.transforms?.some((one2) => one2.source_id === source_id) ?? false);
+  const transformed = (source_id) => file.transforms?.some((one2) => one2.source_id === source_id) ?? false;
   return {
     nats: { stream: streamLimits(given3.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
     sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given3.sources, source_id)) })),
@@ -12972,9 +12970,7 @@ var codes = {
   FIELD_REFERENCE: error("A name is not a field of the events at this place."),
   DUPLICATE_NAME: error("A name that must be unique is used twice."),
   TRANSFORM_COUNT: error("There are more transforms of a kind than a pipeline or a source can have."),
-  JOIN: error(
-    "A join does not have two different Kafka sources, joins by a list or a mapping, or is combined with a transform that it excludes."
-  ),
+  JOIN: error("A join does not have two different Kafka sources, or is combined with a transform that it excludes."),
   MAPPING_EMPTY: error("The sink writes no column."),
   COLUMN_MISMATCH: error("A field cannot feed a column of this type."),
   ALIAS_CONFLICT: error("Two spellings of one setting have different values."),
@@ -13011,10 +13007,6 @@ var codes = {
   EXPRESSION_BRANCH: warning(
     "A part of an expression fails for the events on which it runs: they become dead letters."
   ),
-  JOIN_REPLAY: warning(
-    "A join reads both of its topics from their past, and joins by the time of arrival: events meet as they are read."
-  ),
-  JOIN_WITHOUT_END: warning("Left events of a join without a match stay buffered without an end."),
   DEDUP_KEY: warning("A dedup key has a type that identifies events poorly."),
   UNUSED: warning("A setting has no effect together with the others, such as a password without authentication."),
   BATCH: warning("Batch size, delay and the limits of the stream do not match."),
@@ -24113,6 +24105,7 @@ var policies = {
   DATA_DIR_HELD: "halt",
   DATA_DIR_NEWER: "halt",
   REPROCESS_FAILED: "retry",
+  SAMPLE_FAILED: "retry",
   STREAM_FULL: "retry",
   RATE_LIMITED: "retry",
   DEAD_LETTERS_FULL: "retry",
@@ -24592,11 +24585,7 @@ function* mustBeWindow(view) {
   );
 }
 function* mustBeJoinWindow(view) {
-  yield* mustLast(
-    view,
-    "a duration of at most 168h, or 0 for no end",
-    (length) => length >= 0n && length <= longestWindow
-  );
+  yield* mustLast(view, "a duration of at most 168h", (length) => length >= 0n && length <= longestWindow);
 }
 function* mustBePositive(view) {
   yield* mustLast(view, "a duration of more than 0", (length) => length > 0n);
@@ -24917,7 +24906,7 @@ function* idleSchema(document2) {
 }
 
 // reconciler/validate/rules/join.ts
-var joinRules = [joinSources, joinSides, joinKeyTypes, endlessLeft, joinOutputs, replay];
+var joinRules = [joinSources, joinSides, joinOutputs];
 function* joinSources(document2) {
   if (!joins(document2)) return;
   const sources = document2.sources();
@@ -24938,27 +24927,6 @@ function* joinSides(document2) {
   if (id === void 0 || id.isBlank || id.text !== left?.get("source_id").text) return;
   yield id.problem("JOIN", { expected: "another source than the left side", found: found(id.value, id.path) });
 }
-function* joinKeyTypes(document2) {
-  if (!joins(document2)) return;
-  for (const side of ["left_source", "right_source"]) {
-    const [key, source_id] = ["key", "source_id"].map((name3) => document2.get("join", side, name3));
-    const type = fieldType(sourceFeed(document2, source_id?.text), key?.text ?? "");
-    if (key === void 0 || type !== "array" && type !== "map") continue;
-    yield key.problem("JOIN", {
-      expected: "a key of type string, int, uint, float or bool",
-      found: `"${printable2(key.text ?? "")}" of type ${type}`,
-      suggestion: type === "map" ? "declare the field inside of it that identifies the event" : void 0
-    });
-  }
-}
-function* endlessLeft(document2) {
-  const window3 = document2.get("join", "left_source", "time_window");
-  if (!joins(document2) || window3.text === void 0 || parseDuration(window3.text) !== 0n) return;
-  yield window3.problem("JOIN_WITHOUT_END", {
-    expected: "a window that ends: a left event without a match stays buffered as long as that",
-    found: `${found(window3.value, window3.path)}, which has no end`
-  });
-}
 function* joinOutputs(document2) {
   if (!joins(document2)) return;
   const outputs3 = document2.get("join", "output_fields").items();
@@ -24970,24 +24938,6 @@ function* joinOutputs(document2) {
     (output) => output.get("output_name").exists ? output.get("output_name") : output.get("name")
   );
   yield* mustDiffer(names5, "DUPLICATE_NAME", "each field of the joined event once");
-}
-function* replay(document2) {
-  if (!joins(document2) || document2.get("x-sluice", "start").text === "latest") return;
-  const sources = document2.sources("kafka");
-  const [left, right] = ["left_source", "right_source"].map((side) => {
-    const source_id = document2.get("join", side, "source_id").text;
-    return sources.find((source) => source.get("source_id").text === source_id);
-  });
-  if (left === void 0 || right === void 0 || left === right) return;
-  const isStarted = document2.get("x-sluice", "start").exists;
-  const offsets = [left, right].map((source) => source.get("consumer_group_initial_offset"));
-  if (!isStarted && offsets.some(({ text: text5 }) => text5?.trim().toLowerCase() === "latest")) return;
-  const at2 = isStarted ? document2.get("x-sluice", "start") : document2.get("join", "left_source", "source_id");
-  yield at2.problem("JOIN_REPLAY", {
-    expected: "a left topic that is read from its end, or after the right side is loaded: a replay joins by arrival",
-    found: "both topics read from their past at the same time",
-    suggestion: `write consumer_group_initial_offset: latest for "${printable2(left.get("source_id").text ?? "")}"`
-  });
 }
 
 // reconciler/validate/rules/kafka.ts
@@ -25272,6 +25222,7 @@ function readerOf(source) {
   return isPushed2 === true ? `a ${name3}, which is one listener` : `a ${name3} source, which has one reader`;
 }
 function* fewerMembers(document2) {
+  if (joins(document2)) return;
   const given3 = sourcesOf(document2, (kind2) => kind2.hasConsumerGroup).flatMap((source) => entryOf2(document2, "sources", source)).flatMap((entry3) => {
     const replicas2 = entry3.get("replicas");
     return typeof replicas2.value === "number" ? [{ replicas: replicas2, count: replicas2.value }] : [];
@@ -32260,11 +32211,20 @@ var sluice_config_schema_default = {
       minimum: 1,
       maximum: 1e3,
       default: 10,
-      description: "most events, the oldest first",
+      description: "most events, the oldest first: of dead letters the oldest, of a stream and of topics the newest",
       "x-argument": "N",
       "x-flag": "--count",
       "x-commands": ["sample"],
       "x-expected": "a whole number from 1 to 1000"
+    },
+    sample_from: {
+      type: "string",
+      enum: ["dead-letters", "stream", "topic"],
+      default: "dead-letters",
+      description: "what is sampled: dead letters, events that the stream of a webhook or OTLP holds and that are not settled, or the topics of Kafka",
+      "x-argument": "WHAT",
+      "x-flag": "--from",
+      "x-commands": ["sample"]
     },
     sample_redact: {
       type: "string",
@@ -32775,10 +32735,6 @@ function rowsTwiceText(shared) {
   const rows = [...old, ...shared.goesOn ? ["all new events"] : []];
   return `${readToo(shared)} into the same table: ${rows.join(" and ")} is in that table twice`;
 }
-function joinReplaysText({ left, right }) {
-  const topics = `topics ${left} and ${right} are both read from their past`;
-  return `${topics}, and a join is by arrival: left events meet the right event that was read before them, or wait for one as long as their window. Read the left topic from its end, or after the right side is loaded`;
-}
 function readToo({ topic, other, goesOn, start }) {
   const again = start === "latest" ? "is read too" : `is read again from ${startText(start)}`;
   return `topic ${topic}, which ${other} ${goesOn ? "reads" : "has read"}, ${again}`;
@@ -32832,8 +32788,6 @@ var names3 = {
   AcceptedEvents: "accepted events that are not written",
   DeadLetters: "its dead letters",
   DedupKeys: "what dedup remembers",
-  JoinEvents: "what its join buffers",
-  JoinRows: "rows of its join that are not written",
   AccessToken: "its access token",
   SecretValues: "the old values of its secrets",
   GroupPlace: "the committed offsets of its consumer group",
@@ -32844,8 +32798,6 @@ var figures = {
   AcceptedEvents: (facts) => holdingsText({ ...facts, dead_letters: 0 }),
   DeadLetters: ({ count }) => counted2(count, "dead letter"),
   DedupKeys: ({ keys: keys2 }) => names3.DedupKeys + (keys2 === void 0 ? "" : ` (${keys2} keys)`),
-  JoinEvents: ({ events = 0 }) => names3.JoinEvents + (events === 0 ? "" : ` (${counted2(events, "event")})`),
-  JoinRows: ({ rows }) => rows === void 0 ? names3.JoinRows : `${counted2(rows, "row")} of its join`,
   AccessToken: ({ pipeline_id }) => names3.AccessToken + (pipeline_id === void 0 ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
   SecretValues: ({ secrets: secrets2 }) => `the old ${secrets2.length === 1 ? "value" : "values"} of ${listed3(secrets2)}`,
   GroupPlace: ({ run }) => `the committed offsets of its consumer group before run ${run} is taken over`
@@ -32861,26 +32813,23 @@ function pastLossNames(codes2) {
 }
 var past = {
   AcceptedEvents: "accepted events that were not written",
-  DedupKeys: "what dedup remembered",
-  JoinEvents: "what its join buffered",
-  JoinRows: "rows of its join that were not written"
+  DedupKeys: "what dedup remembered"
 };
 function holdingsText(of) {
   return listed3(holdingParts(of));
 }
-function holdingParts({ held: held2, pending_batches, rows = 0, dead_letters }) {
+function holdingParts({ held: held2, pending_batches, dead_letters }) {
   return [
     held2 === "unknown" ? "accepted events in a stream that cannot be opened" : counted2(held2, "accepted event"),
     counted2(pending_batches, "pending batch", "pending batches"),
-    rows === "unknown" ? "rows of a join that has not been opened yet" : counted2(rows, "joined row"),
     counted2(dead_letters, "dead letter")
   ].filter((part2) => part2 !== "");
 }
-function isOne({ held: held2, pending_batches, rows = 0, dead_letters }) {
-  return held2 !== "unknown" && rows !== "unknown" && held2 + pending_batches + rows + dead_letters === 1;
+function isOne({ held: held2, pending_batches, dead_letters }) {
+  return held2 !== "unknown" && held2 + pending_batches + dead_letters === 1;
 }
-function writtenFirst(of) {
-  const unwritten = { ...of, dead_letters: 0 };
+function writtenFirst({ held: held2, pending_batches }) {
+  const unwritten = { held: held2, pending_batches, dead_letters: 0 };
   const text5 = holdingsText(unwritten);
   return text5 === "" ? "" : `; ${text5} ${isOne(unwritten) ? "is" : "are"} written first`;
 }
@@ -32950,8 +32899,8 @@ function uncommittedText(uncommitted) {
 function reasonText({ code: code18, facts }) {
   return sentences[code18](facts);
 }
-function cautionText(caution) {
-  return caution.code === "RowsTwice" ? rowsTwiceText(caution.facts) : joinReplaysText(caution.facts);
+function cautionText({ facts }) {
+  return rowsTwiceText(facts);
 }
 function suspensionText({ by, since, reason: reason2 }) {
   const who = by === void 0 ? "" : `by ${by} `;
@@ -33123,8 +33072,6 @@ var sentences2 = {
   DedupForgets: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} forgets its window${figure(keys2, "key")}: repeats of the last ${shortDuration(window3)} pass once`,
   DedupEnds: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} ends${figure(keys2, "key")}: repeats, which were dropped within ${shortDuration(window3)}, are written from then on`,
   DedupBegins: ({ source_id, window: window3 }) => `dedup of ${source_id} begins with an empty window of ${shortDuration(window3)}: a repeat of an earlier event passes once`,
-  JoinForgets: ({ events }) => `the join forgets what it buffers${figure(events, "event")}: left events that wait get no row, and others match only right events that come from then on`,
-  JoinDropped: ({ events, rows }) => `what the join buffers${figure(events, "event")} is dropped${rows === void 0 ? "" : `, and so are rows of it${figure(rows, "row")} that are in no prepared batch`}`,
   WindowChanges: ({ source_id, from, to: to2 }) => `dedup of ${source_id} remembers new keys for ${shortDuration(to2)}, and those that it has for ${shortDuration(from)} as before`,
   ExpressionChanges: ({ source_id, type }) => type === "filter" ? `the filter of ${source_id} keeps other events from then on; rows that are written stay as they are` : `the stateless transform of ${source_id} makes other events from then on; rows that are written stay as they are`,
   FieldsDemanded: ({ source_id, fields }) => `events of ${source_id} become dead letters where ${someOf(fields)} ${fields.length === 1 ? "is missing, null or of another type" : "are missing, null or of other types"}`,
@@ -33509,15 +33456,12 @@ function whatOf({ kind: kind2, cause, level, effect, fields }) {
 function figuresText({ now }) {
   if (now === void 0) return "";
   const { status, events = 0, pending_batches, lag = 0, keys: keys2 = 0, dead_letters, paused } = now;
-  const { join_events = 0, join_rows = 0 } = now;
   return [
     paused === void 0 ? status : `${status} and paused (${paused})`,
     counted2(events, "event") && `${counted2(events, "event")} to write`,
     counted2(pending_batches, "prepared batch", "prepared batches"),
     lag === 0 ? "" : `lag ${lag}`,
     counted2(keys2, "key of dedup", "keys of dedup"),
-    counted2(join_events, "event in the join", "events in the join"),
-    counted2(join_rows, "joined row to write", "joined rows to write"),
     counted2(dead_letters, "dead letter")
   ].filter(Boolean).join(", ");
 }
@@ -33870,8 +33814,7 @@ function differences2(from, to2) {
   const root = { names: [], at: [], keyed };
   return [
     ...kindOfSource2(from.config, to2.config, root),
-    ...joinOrNone(from.config, to2.config, root),
-    ...compare(...comparable2(from.config, to2.config), root),
+    ...compare(from.config, to2.config, root),
     ...compare(from.options, to2.options, { ...root, names: ["x-sluice"], at: ["x-sluice"] })
   ];
 }
@@ -33899,15 +33842,6 @@ function kindOfSource2(from, to2, spot) {
   const at2 = Math.min(gone, to2.sources.length - 1);
   const type = into(into(into(spot, "sources", "sources"), String(at2), at2), "type", "type");
   return compare(from.sources[gone]?.type, to2.sources[at2]?.type, type);
-}
-function joinOrNone(from, to2, spot) {
-  const enabled = into(into(spot, "join", "join"), "enabled", "enabled");
-  return compare(from.join !== void 0, to2.join !== void 0, enabled);
-}
-function comparable2(from, to2) {
-  if (from.join === void 0 === (to2.join === void 0)) return [from, to2];
-  const [{ join: _from, ...before }, { join: _to, ...after }] = [from, to2];
-  return [before, after];
 }
 function compareLists(from, to2, ids, spot) {
   const before = new Map(from.map((entry3, index) => [ids(entry3), { entry: entry3, index }]));
@@ -34192,31 +34126,25 @@ function irreversibleOf(change, present) {
   ];
 }
 function eventsLostBy({ kind: kind2, calls }, present) {
-  const { status, pending_batches } = present;
+  const { status, held: held2, pending_batches } = present;
   if (kind2 === "delete" && status === "Terminated")
     return [...droppedOf(present, pending_batches), ...lettersOf(present)];
   if (kind2 === "recreate") return lettersOf(present);
-  return calls.includes("terminate") ? [...droppedOf(present, 0), ...rowsOf(present)] : [];
+  return calls.includes("terminate") && held2 !== 0 ? droppedOf(present, 0) : [];
 }
 function droppedOf({ config, held: held2 }, pending_batches) {
-  const isKept = !isPushed(config) && config.join === void 0;
-  if (isKept || held2 === 0 && pending_batches === 0) return [];
+  if (!isPushed(config) || held2 === 0 && pending_batches === 0) return [];
   return [{ code: "AcceptedEvents", facts: { held: held2, pending_batches } }];
-}
-function rowsOf({ config, join: join11, status }) {
-  if (config.join === void 0 || status === "Terminated" || join11?.rows === 0) return [];
-  return [{ code: "JoinRows", facts: join11 === void 0 ? {} : { rows: join11.rows } }];
 }
 function memoryLostBy({ kind: kind2, calls, fields }, present) {
   const { pipeline_id, config, options, status } = present;
   const ends2 = kind2 === "delete" || kind2 === "recreate";
-  const forgets = (section) => ends2 || calls.includes("terminate") || fields.some(({ effect, path: path2 }) => effect === "forget" && path2.startsWith(section));
+  const forgets = ends2 || calls.includes("terminate") || fields.some(({ effect }) => effect === "forget");
   const bringsToken = fields.some(({ path: path2 }) => path2 === "x-sluice.access_token");
   const isGenerated = hasAccessToken(config) && options.access_token === void 0;
   const run = fields.find(({ path: path2 }) => path2 === "x-sluice.take_over")?.to;
   return [
-    ...forgets("transforms") && status !== "Terminated" ? keysOf2(present) : [],
-    ...forgets("join") && status !== "Terminated" ? bufferedOf(present) : [],
+    ...forgets && status !== "Terminated" ? keysOf2(present) : [],
     ...isGenerated && (ends2 || bringsToken) ? [{ code: "AccessToken", facts: { pipeline_id } }] : [],
     ...typeof run === "string" ? [{ code: "GroupPlace", facts: { run } }] : []
   ];
@@ -34232,7 +34160,6 @@ function lostInEngine({ config, options }) {
     "AcceptedEvents",
     "DeadLetters",
     ...hasDedup3(config) ? ["DedupKeys"] : [],
-    ...config.join === void 0 ? [] : ["JoinEvents"],
     ...hasAccessToken(config) && options.access_token === void 0 ? ["AccessToken"] : []
   ];
 }
@@ -34242,16 +34169,12 @@ function lettersOf({ dead_letters: count }) {
 function keysOf2({ config, keys: keys2 }) {
   return hasDedup3(config) ? [{ code: "DedupKeys", facts: keys2 === void 0 ? {} : { keys: keys2 } }] : [];
 }
-function bufferedOf({ config, join: join11 }) {
-  if (config.join === void 0) return [];
-  return [{ code: "JoinEvents", facts: join11?.events === void 0 ? {} : { events: join11.events } }];
-}
 function memoryOf(desired, present) {
   const { pipeline_id, config } = present;
   const keepsToken = hasAccessToken(desired.config);
   const isBrought = keepsToken && desired.options.access_token !== void 0;
   const token5 = hasAccessToken(config) && !isBrought ? [{ code: "AccessToken", facts: keepsToken ? { pipeline_id } : {} }] : [];
-  return [...keysOf2(present), ...bufferedOf(present), ...token5];
+  return [...keysOf2(present), ...token5];
 }
 function hasDedup3({ transforms }) {
   return transforms.some(({ type }) => type === "dedup");
@@ -34278,25 +34201,14 @@ function created(desired, actual, described2, why) {
   const again = readAgain(desired, actual, described2);
   const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
   const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
-  const cautions = [...twice.map((facts) => ({ code: "RowsTwice", facts })), ...replay2(desired)];
   return {
     ...about(desired),
     kind: "create",
     cause: "New",
     why: why({ state, topics: beginning(desired), shared }),
     calls: ["create", ...fromCreated(state)],
-    ...cautions.length > 0 && { cautions }
+    ...twice.length > 0 && { cautions: twice.map((facts) => ({ code: "RowsTwice", facts })) }
   };
-}
-function replay2({ config, options }) {
-  const { join: join11 } = config;
-  if (join11 === void 0) return [];
-  const [left, right] = [join11.left_source, join11.right_source].map(({ source_id }) => {
-    const source = topicsOf2(config).find((one2) => one2.source_id === source_id);
-    const start = options.start ?? source?.consumer_group_initial_offset;
-    return start === "latest" ? void 0 : source?.topic;
-  });
-  return left === void 0 || right === void 0 ? [] : [{ code: "JoinReplays", facts: { left, right } }];
 }
 function fromCreated(state) {
   return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];
@@ -34415,37 +34327,27 @@ function causeOf(present) {
   if (holdsEvents(present)) return "EventsHeld";
   return isCommitted(present) ? "DeadLettersHeld" : "GroupBehind";
 }
-function holdsEvents(present) {
-  return present.held !== 0 || present.pending_batches > 0 || rowsOf2(present) !== 0;
-}
-function rowsOf2({ config, join: join11 }) {
-  return config.join === void 0 ? 0 : join11?.rows ?? "unknown";
+function holdsEvents({ held: held2, pending_batches }) {
+  return held2 !== 0 || pending_batches > 0;
 }
 function isCommitted({ config, uncommitted }) {
   return !hasConsumerGroup(config) || uncommitted === 0;
 }
 function effectOfDeletion(present) {
-  const { status, dead_letters } = present;
+  const { status, held: held2, pending_batches, dead_letters } = present;
   const place = keptInKafka(present);
   return {
     way: status === "Terminated" ? "dropped" : "kept",
-    holds: { ...unwrittenOf(present), dead_letters },
+    holds: { held: held2, pending_batches, dead_letters },
     ...place !== void 0 && { place }
   };
 }
-function unwrittenOf({ held: held2, pending_batches, join: join11 }) {
-  const { rows = 0 } = join11 ?? {};
-  return { held: held2, pending_batches, ...rows > 0 && { rows } };
+function unwrittenOf({ held: held2, pending_batches }) {
+  return { held: held2, pending_batches };
 }
 function unsettledOf(present, dead_letters) {
   const { uncommitted = "unknown" } = present;
-  const rows = rowsOf2(present);
-  return {
-    ...unwrittenOf(present),
-    ...rows !== 0 && { rows },
-    dead_letters,
-    ...!isCommitted(present) && { uncommitted }
-  };
+  return { ...unwrittenOf(present), dead_letters, ...!isCommitted(present) && { uncommitted } };
 }
 
 // reconciler/plan/decide/tables.ts
@@ -34497,9 +34399,7 @@ function costsOf(change, present, desired) {
   if (present === void 0) return [];
   if (kind2 === "delete") return endOf2(pipeline_id, present);
   if (desired === void 0) return [];
-  if (kind2 === "recreate") {
-    return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }, ...joinDropped(present)];
-  }
+  if (kind2 === "recreate") return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }];
   return [...pauseOf(change, present), ...endingsOf(change, present), ...editOf(change, present, desired.config)];
 }
 function nonZero(figures2) {
@@ -34511,43 +34411,34 @@ function tokenMade(desired) {
   const { pipeline_id, options } = desired;
   return options.access_token === void 0 ? [{ code: "TokenMade", facts: { pipeline_id } }] : [];
 }
-function endOf2(pipeline_id, present) {
-  const { config, status, dead_letters: count } = present;
+function endOf2(pipeline_id, { config, status, dead_letters: count }) {
   const isDropped = status === "Terminated";
   return [
-    ...joinDropped(present),
     ...isPushed(config) && !isDropped ? [sendersRefused] : [],
     ...isDropped ? [] : [{ code: "DeadLettersFirst", facts: { pipeline_id, ...nonZero({ count }) } }]
   ];
 }
 var sendersRefused = { code: "SendersRefused", facts: {} };
-function joinDropped({ config, status, join: join11 }, rows) {
-  if (config.join === void 0 || status === "Terminated") return [];
-  return [{ code: "JoinDropped", facts: nonZero({ events: join11?.events, rows }) }];
-}
 function pauseOf({ calls }, present) {
   const { config, status } = present;
   if (status !== "Running") return [];
   if (!calls.includes("stop")) return calls.includes("terminate") ? [] : [{ code: "AppliedLive", facts: {} }];
   if (!calls.includes("resume")) return [];
   const writes = unwrittenOf(present);
-  const isWriting = writes.held !== 0 || writes.pending_batches > 0 || writes.rows !== void 0;
+  const isWriting = writes.held !== 0 || writes.pending_batches > 0;
   return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...isWriting && { writes } } }];
 }
-function endingsOf({ calls }, present) {
-  const { config, status, held: held2, lag, join: join11 } = present;
-  const dropped2 = calls.includes("terminate") ? joinDropped(present, join11?.rows) : [];
-  if (status !== "Running" || calls.includes("resume")) return dropped2;
+function endingsOf({ calls }, { config, status, held: held2, lag }) {
+  if (status !== "Running" || calls.includes("resume")) return [];
   if (calls.includes("terminate") && isPushed(config))
     return [{ code: "EventsDropped", facts: nonZero({ held: held2 }) }, sendersRefused];
   const isStopped = calls.includes("stop") || calls.includes("terminate");
-  return isStopped && !isPushed(config) ? [...dropped2, { code: "ReadingStops", facts: nonZero({ lag }) }] : dropped2;
+  return isStopped && !isPushed(config) ? [{ code: "ReadingStops", facts: nonZero({ lag }) }] : [];
 }
-function editOf({ fields }, { config: from, keys: keys2, join: join11 }, to2) {
+function editOf({ fields }, { config: from, keys: keys2 }, to2) {
   if (fields.length === 0) return [];
   return [
     ...dedupCosts(from, to2, keys2),
-    ...joinCosts(from, to2, join11?.events),
     ...expressionCosts(from, to2),
     ...fieldCosts(from, to2),
     ...targetCosts(from, to2)
@@ -34569,11 +34460,6 @@ function dedupCost(source_id, before, after, figure2) {
   if (String(before.config.key) !== String(after.config.key))
     return [{ code: "DedupForgets", facts: { source_id, window: from, ...figure2 } }];
   return from === to2 ? [] : [{ code: "WindowChanges", facts: { source_id, from, to: to2 } }];
-}
-function joinCosts({ join: from }, { join: to2 }, events) {
-  if (from === void 0 || to2 === void 0) return [];
-  const keepsSides = (0, import_node_util10.isDeepStrictEqual)([from.left_source, from.right_source], [to2.left_source, to2.right_source]);
-  return keepsSides ? [] : [{ code: "JoinForgets", facts: nonZero({ events }) }];
 }
 function expressionCosts(from, to2) {
   const types2 = ["filter", "stateless"];
@@ -35058,8 +34944,7 @@ function assumedState(pipelines, limit2) {
 function assumed({ pipeline_id, config, options, directives: { state } }) {
   const nothing3 = { held: 0, pending_batches: 0, dead_letters: 0 };
   const position2 = hasConsumerGroup(config) ? { lag: 0, uncommitted: 0 } : {};
-  const join11 = config.join === void 0 ? {} : { join: { rows: 0 } };
-  return { pipeline_id, config, options, status: state, ...nothing3, ...position2, ...join11 };
+  return { pipeline_id, config, options, status: state, ...nothing3, ...position2 };
 }
 function entryOf4({ file, directives: { prune, suspend, state } }) {
   return { file, prune, suspend, ...state === "Terminated" && { terminated: true } };
@@ -35220,19 +35105,6 @@ var live_state_schema_default = {
         lag: { type: "number", minimum: 0, description: "Offsets of its topics that are not settled." },
         uncommitted: { type: "number", minimum: 0, description: "Settled offsets that are not committed." },
         keys: { type: "integer", minimum: 0, description: "Keys that dedup remembers." },
-        join: {
-          type: "object",
-          description: "What its join holds; absent without a join, or where that is not known.",
-          required: ["rows"],
-          properties: {
-            events: { type: "integer", minimum: 0, description: "Events that it buffers, of both sides." },
-            rows: {
-              type: "integer",
-              minimum: 0,
-              description: "Rows that it has made and that are not in the table."
-            }
-          }
-        },
         paused: { type: "string", description: "Why it is paused." },
         intake: { const: "closed" },
         secrets: {
@@ -35504,24 +35376,13 @@ function reported({ change, level, costs, tables, directives, present }) {
     ...present !== void 0 && { now: figuresOf(present) }
   };
 }
-function figuresOf({
-  status,
-  held: held2,
-  pending_batches,
-  lag,
-  keys: keys2,
-  join: join11,
-  dead_letters,
-  paused
-}) {
+function figuresOf({ status, held: held2, pending_batches, lag, keys: keys2, dead_letters, paused }) {
   return {
     status,
     ...held2 !== "unknown" && { events: held2 },
     pending_batches,
     ...lag !== void 0 && { lag },
     ...keys2 !== void 0 && { keys: keys2 },
-    ...join11?.events !== void 0 && { join_events: join11.events },
-    ...join11 !== void 0 && { join_rows: join11.rows },
     dead_letters,
     ...paused !== void 0 && { paused: cut3(paused) }
   };

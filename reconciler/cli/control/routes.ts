@@ -13,7 +13,7 @@ import type { OperatorVerbs } from "./operator-routes.ts";
 export type ControlSources = Omit<StatusSources, "engine" | "reconciler"> & {
   reconciler: StatusSources["reconciler"] & { operator: OperatorVerbs };
   engine: StatusSources["engine"] &
-    Pick<Engine, "reprocess" | "sql"> & { tokens: Pick<Engine["tokens"], "show" | "rotate"> };
+    Pick<Engine, "reprocess" | "sample" | "sql"> & { tokens: Pick<Engine["tokens"], "show" | "rotate"> };
 };
 
 /**
@@ -54,6 +54,9 @@ export function controlApi(sources: ControlSources): Express {
   );
   app.post("/control/v1/pipeline/:id/dlq/reprocess", (req, res) =>
     engine.reprocess(idOf(req), selectionOf(req)).then((accepted) => void res.status(202).json(accepted)),
+  );
+  app.get("/control/v1/pipeline/:id/sample", (req, res) =>
+    engine.sample(idOf(req), pageOf(req.query).limit).then((sample) => void res.json(sample)),
   );
   app.get("/control/v1/pipeline/:id/token", (req, res) => void res.json(engine.tokens.show(idOf(req))));
   app.post("/control/v1/pipeline/:id/token/rotate", (req, res) =>

@@ -81,6 +81,7 @@ beforeEach(async () => {
       accepted_count: 1,
       unknown: ["7"],
     }),
+    sample: async () => ({ events: [{ text: '{"id":1}' }], left_out: 1 }),
     sql: async (query: string, format?: string) => {
       if (query.includes("nothing")) throw new Error("Table default.nothing does not exist. (UNKNOWN_TABLE)");
       return `${query} as ${format}: \u001b[2J\n`;
@@ -313,6 +314,7 @@ describe("what cannot be done is one sentence, and exit code 1", () => {
       ...restingEngine([view()]),
       tokens: { show: refuse, rotate: refuse },
       sql: refuse,
+      sample: refuse,
       reprocess: refuse,
     });
     expect((await sluice("token", "rotate", "orders")).err).toBe(

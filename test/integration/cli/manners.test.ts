@@ -79,6 +79,7 @@ beforeEach(async () => {
       rotate: async () => "a-token",
     },
     reprocess: async () => ({ request_id: "1", status: "accepted" as const, accepted_count: 1, unknown: [] }),
+    sample: async () => ({ events: [], left_out: 0 }),
     sql: async (_query: string, format?: string) =>
       format === "JSON" ? '{\n\t"rows": 18446744073709551615\n}\n' : "1\n",
     deadLetters: () => ({

@@ -41,7 +41,7 @@ const unasked = () => Promise.reject(new Error("no engine here"));
 async function start(): Promise<void> {
   reconciler = world.reconciler({ source, interval: 3_600_000 });
   const tokens = { show: () => ({ created_at: "", last_used_at: null, brought: false }), rotate: unasked };
-  const engine = { ...restingEngine([]), tokens, reprocess: unasked, sql: unasked };
+  const engine = { ...restingEngine([]), tokens, reprocess: unasked, sample: unasked, sql: unasked };
   control = await listenControl(
     world.dataDir,
     controlApi({ engine, reconciler, registry: new Registry(), info: () => info }),

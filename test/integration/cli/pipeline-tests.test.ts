@@ -365,6 +365,43 @@ test("a dead letter of a running pipeline is the event of a test, without the va
   }
 });
 
+test("an event of a stream that is not settled is the event of a test, and stays there", async () => {
+  const place = await Workplace.make();
+  try {
+    const file = webhook.slice(0, webhook.indexOf("x-sluice:")).concat("x-sluice: { create_table: true }\n");
+    await place.write("orders.yaml", file.replace("  table:", "  max_delay_time: 1h\n  table:"));
+    const listeners = await freeListeners();
+    await place.start({ listeners });
+    const daemon = ["--data-dir", place.dataDir];
+    await expect.poll(async () => (await run("health", "orders", ...daemon)).code, { timeout: 20_000 }).toBe(0);
+    const sample = (...options: string[]) => run("sample", "orders", "--redact", "mail", ...options, ...daemon);
+    expect(await sample()).toMatchObject({ code: 1, err: expect.stringContaining("--from stream") as string });
+    expect(await sample("--from", "stream")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("expected events in its stream that are not settled, found none") as string,
+    });
+    expect(await sample("--from", "topic")).toMatchObject({
+      code: 1,
+      err: "sluice: --from: expected stream for orders, whose source is of type webhook, found topic\n",
+    });
+    const { out: token } = await run("token", "rotate", "orders", ...daemon);
+    await fetch(`http://${listeners.events}/v1/pipelines/orders/topics/input/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-pipeline-access-token": token.trim() },
+      body: JSON.stringify({ id: "a", mail: "ada@example.test", amount: 3 }),
+    });
+    for (let time = 0; time < 2; time += 1) {
+      const { code, out } = await sample("--from", "stream");
+      expect(code).toBe(0);
+      expect(load(out)).toEqual({
+        tests: [{ name: "events of orders", events: [{ event: { id: "a", mail: "redacted", amount: 3 } }] }],
+      });
+    }
+  } finally {
+    await place.clean();
+  }
+});
+
 test("a signal ends the run after the tests that have begun, fails it, and leaves nothing behind", async () => {
   await put("long/orders.yaml", webhook);
   await put("long/orders.test.yaml", "tests:\n  - { name: a, events: [] }\n");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { DeadLetter } from "../../../engine/index.ts";
-import { sampleOf } from "../../../reconciler/pipeline-tests/sample.ts";
+import { eventsOf, sampleOf } from "../../../reconciler/pipeline-tests/sample.ts";
 import type { SourceConfig } from "../../../schemas/index.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
 
@@ -18,7 +18,7 @@ test("an event is the one that the source received; what is no object, or has mo
     letter('{"id":9007199254740993}'),
     letter("AAE=", { encoding: "base64" }),
   ];
-  expect(sampleOf(letters, webhook, [])).toEqual({
+  expect(sampleOf(eventsOf(letters), webhook, [])).toEqual({
     events: [{ event: { id: 1 } }, { text: "no json" }, { text: '{"id":9007199254740993}' }],
     leftOut: 1,
   });
@@ -35,7 +35,7 @@ test("hidden fields are found as pipelines find them, and get a value of their k
   const letters = [letter(JSON.stringify(event)), letter("a@b.example")];
   const hidden = ["mail", "user.name", "user.first.name", "user.age", "tags", "none"];
   const user = { name: "redacted", "first.name": "redacted", age: 0 };
-  expect(sampleOf(letters, webhook, hidden)).toEqual({
+  expect(sampleOf(eventsOf(letters), webhook, hidden)).toEqual({
     events: [{ event: { mail: "redacted", user, "user.name": "redacted", tags: [], id: 7 } }],
     leftOut: 1,
   });
@@ -47,7 +47,30 @@ test("an event of one of several topics names its source", () => {
     source_id: `of-${topic}`,
     topic,
   })) as SourceConfig[];
-  expect(sampleOf([letter("{}", { origin: "returns" })], topics, []).events).toEqual([
+  expect(sampleOf(eventsOf([letter("{}", { origin: "returns" })]), topics, []).events).toEqual([
     { source: "of-returns", event: {} },
   ]);
+});
+
+function attribute(key: string, stringValue: string): object {
+  return { key, value: { stringValue } };
+}
+
+test("a row of OTLP is the export request that makes it, without the attributes that are hidden", () => {
+  const sources = ["logs", "traces"].map((signal) => ({ type: `otlp.${signal}`, source_id: signal })) as SourceConfig[];
+  const row = { body: "paid", attributes: { "user.mail": "a@b.example", shop: "x" } };
+  const taken = [
+    { text: JSON.stringify(row), origin: "logs" },
+    { text: JSON.stringify({ name: "checkout" }), origin: "traces" },
+    { text: "no row", origin: "traces" },
+  ];
+  const attributes = [attribute("user.mail", "redacted"), attribute("shop", "x")];
+  const record = { body: { stringValue: "paid" }, attributes };
+  expect(sampleOf(taken, sources, ["attributes.user.mail"])).toEqual({
+    events: [
+      { source: "logs", event: { resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] } },
+      { source: "traces", event: { resourceSpans: [{ scopeSpans: [{ spans: [{ name: "checkout" }] }] }] } },
+    ],
+    leftOut: 1,
+  });
 });

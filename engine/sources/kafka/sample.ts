@@ -1,0 +1,103 @@
+import type { ISocketFactory } from "kafkajs";
+import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
+import { NewestEvents, type SourceSample } from "../../event/newest-events.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { Brokers } from "./brokers/brokers.ts";
+import { kafkaClient } from "./brokers/connection.ts";
+import { failureText, hidingFrom, TopicFailure } from "./brokers/failures.ts";
+import type { KafkaSettings } from "./brokers/settings.ts";
+import { kafkaFeed } from "./positions/feed.ts";
+import { Codecs } from "./protocol/codecs.ts";
+import { PartitionReader } from "./reading/partition-reader.ts";
+
+interface SampleTools {
+  settings: KafkaSettings;
+  log: Log;
+  socketFactory?: ISocketFactory;
+}
+
+/** A partition that has events, and how many of its newest ones are wanted. */
+interface Part {
+  topic: string;
+  partition: number;
+  earliest: number;
+  end: number;
+  share: number;
+}
+
+/** Offsets may have no event: then so many times as many offsets are read, so many times. */
+const [wider, mostWiden] = [8, 3];
+
+/**
+ * The newest events of topics, at most `count`: of each partition as many, where it has them. Reads outside of the
+ * consumer group, and commits nothing. Throws an error whose text has no secret, and the reason of `signal`.
+ */
+export async function sampleTopics(
+  sources: readonly KafkaSourceConfig[],
+  { settings, log, socketFactory }: SampleTools,
+  count: number,
+  signal: AbortSignal,
+): Promise<SourceSample> {
+  const [first] = sources;
+  if (first === undefined) return { events: [], left_out: 0 };
+  const brokers = new Brokers(kafkaClient(first.connection_params, "sluice-sample", log, socketFactory), settings);
+  // What is under way fails at once: no answer is waited for.
+  signal.addEventListener("abort", () => void brokers.close().catch(() => undefined), { once: true });
+  try {
+    await brokers.connect();
+    const parts = shared(await partsOf(brokers, sources, signal), count);
+    const reader = new PartitionReader(brokers, await Codecs.load());
+    const newest = new NewestEvents(count);
+    for (const part of parts) newest.addAll(await newestOf(part, reader, signal));
+    return newest.sample;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new Error(`Kafka: ${failureText(error, hidingFrom(first.connection_params))}`, { cause: error });
+  } finally {
+    await brokers.close().catch(() => undefined);
+  }
+}
+
+async function partsOf(brokers: Brokers, sources: readonly KafkaSourceConfig[], signal: AbortSignal): Promise<Part[]> {
+  const parts: Part[] = [];
+  for (const { topic } of sources) {
+    try {
+      for (const partition of (await brokers.leaders(topic)).keys()) {
+        signal.throwIfAborted();
+        const [earliest, end] = [await brokers.earliest(topic, partition), await brokers.end(topic, partition)];
+        if (end > earliest) parts.push({ topic, partition, earliest, end, share: 0 });
+      }
+    } catch (error) {
+      throw new TopicFailure(topic, error);
+    }
+  }
+  return parts;
+}
+
+/** Gives each partition the same share of `count`, as far as it has so many offsets. Those without a share are left out. */
+function shared(parts: readonly Part[], count: number): Part[] {
+  const byOffsets = parts.toSorted((a, b) => a.end - a.earliest - (b.end - b.earliest));
+  let left = count;
+  const wanted = byOffsets.map((part, index): Part => {
+    const share = Math.min(part.end - part.earliest, Math.ceil(left / (byOffsets.length - index)));
+    left -= share;
+    return { ...part, share };
+  });
+  const order = (part: Part): number =>
+    parts.findIndex((one) => one.topic === part.topic && one.partition === part.partition);
+  return wanted.filter(({ share }) => share > 0).toSorted((a, b) => order(a) - order(b));
+}
+
+async function newestOf(part: Part, reader: PartitionReader, signal: AbortSignal): Promise<NewestEvents> {
+  const { topic, partition, earliest, end, share } = part;
+  const feed = kafkaFeed({ cluster: "", topic, partition });
+  for (let [offsets, attempt] = [share, 0]; ; offsets *= wider, attempt += 1) {
+    const from = Math.max(earliest, end - offsets);
+    const newest = new NewestEvents(share);
+    for await (const { events } of reader.read({ feed, base: from, first: from, last: end - 1, count: share }, from)) {
+      signal.throwIfAborted();
+      newest.add(events);
+    }
+    if (newest.length === share || from === earliest || attempt === mostWiden) return newest;
+  }
+}
