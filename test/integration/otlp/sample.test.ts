@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sampleOf } from "../../../reconciler/pipeline-tests/sample.ts";
 import { createTable } from "../../support/pipelines.ts";
-import { OtlpScene, otlpPipeline, tableOf } from "./scene.ts";
+import { OtlpScene, otlpPipeline } from "./scene.ts";
 import { jsonType, post } from "./senders.ts";
 
 const id = "sampled";
