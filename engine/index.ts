@@ -26,7 +26,7 @@ export type { Reprocessed } from "./catalog/reprocess.ts";
 export type { SampledEvent, SourceSample } from "./event/newest-events.ts";
 export type { StreamState } from "./core/stream.ts";
 export { isAtRest, requested, shouldRun, transitions, type Request } from "./core/lifecycle.ts";
-export type { Readiness } from "./core/readiness.ts";
+export type { Readiness, TableOrder } from "./core/readiness.ts";
 export type { PipelineHealth, PipelineView, Status } from "./core/pipeline-view.ts";
 export { zeroCounters, type PipelineCounters } from "./core/counters.ts";
 export type { Pause } from "./core/pause.ts";

@@ -1,3 +1,4 @@
+import type { TableOrder } from "./readiness.ts";
 import type { Event, EventList } from "../event/event.ts";
 import type { RowWalks } from "../event/raw-json.ts";
 import type { Rejection } from "./dead-letter.ts";
@@ -13,6 +14,9 @@ import type { Rejection } from "./dead-letter.ts";
  * pauses the pipeline until the setup is corrected; a pause also tries again by itself.
  */
 export type Answer = { kind: "ok" } | { kind: "refused" | "unknown"; failure: Failure };
+
+/** The answer to a check, with what the table is like. */
+export type CheckAnswer = Exclude<Answer, { kind: "ok" }> | { kind: "ok"; table?: TableOrder };
 
 export interface Failure {
   class: "transient" | "disk" | "row" | "partitions" | "view" | "setup";
@@ -102,7 +106,7 @@ export interface Sink {
    * Whether `open` would be ok, as far as that shows without changing anything: a missing table that `open` creates is
    * ok.
    */
-  check(signal: AbortSignal): Promise<Answer>;
+  check(signal: AbortSignal): Promise<CheckAnswer>;
   /** Why the target cannot drop a repeated insert, with the statement that changes that; undefined if it can. Known after `open`. */
   readonly atLeastOnce: string | undefined;
   /**

@@ -7,6 +7,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   validate: [
     "sluice validate pipelines",
     "sluice validate pipelines --format github",
+    "sluice validate pipelines --base main",
     "sluice validate pipelines --resolve",
     "sluice validate --output yaml",
   ],

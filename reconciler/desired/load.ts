@@ -3,6 +3,7 @@ import { byPlace, problemsOf } from "../validate/check.ts";
 import { printable, problem, type Problem } from "../language/problem.ts";
 import { referencesIn, secretFields } from "../../schemas/index.ts";
 import { problemsBetween } from "../validate/between-documents.ts";
+import { createdOrder } from "../validate/dedup-order.ts";
 import { beyondDocuments, mostDocuments, ProblemAllowance } from "./allowance.ts";
 import type { DesiredPipeline, DesiredState, RefusedDocument } from "./desired-state.ts";
 import { costlyRules, ignoredHere, nothingIgnored, rulesAmong, type Ignored } from "./ignore.ts";
@@ -48,8 +49,8 @@ export function validate(
 }
 
 /**
- * The valid pipelines, and the problems as of `validate`, with a warning for each secret that one refers to, so that a
- * reviewer sees what it reads.
+ * The valid pipelines, and the problems as of `validate`, with a warning for each secret that one refers to, and a note
+ * on each table that is created without an order, so that a reviewer sees what is read and made.
  * `onFile` is called before each file is read.
  */
 export function review(
@@ -59,7 +60,8 @@ export function review(
   onFile: (index: number) => void,
 ): Pick<DesiredState, "pipelines" | "problems"> {
   const { pipelines, problems } = withoutForeign(load(files, variables, onFile), named);
-  return { pipelines, problems: [...problems, ...pipelines.flatMap(secretsUsed)].toSorted(byPlace) };
+  const ofReview = pipelines.flatMap((one) => [...secretsUsed(one), ...createdOrder(one)]);
+  return { pipelines, problems: [...problems, ...ofReview].toSorted(byPlace) };
 }
 
 function secretsUsed(pipeline: DesiredPipeline): Problem[] {

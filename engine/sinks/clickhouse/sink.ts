@@ -2,7 +2,7 @@ import type { Agent } from "node:http";
 import type { ClickHouseSettings } from "@clickhouse/client";
 import type { EngineOptions, SinkConfig } from "../../../schemas/pipeline.ts";
 import type { RowWalks } from "../../event/raw-json.ts";
-import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
+import type { Answer, Block, CheckAnswer, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
 import { clippedTo } from "../../peers/foreign-text.ts";
 import type { TargetRules } from "../../peers/targets.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -18,6 +18,7 @@ import { encodersFor, RowEncoders, type Schemas } from "./encode/row-encoders.ts
 import { BufferPool } from "./encode/buffer-pool.ts";
 import { JsonRowWriter } from "./encode/json-row-writer.ts";
 import { type Select, selectOn } from "./transport/sql.ts";
+import { orderOf } from "./target/order.ts";
 import { type ColumnInfo, findColumns, findTable, type TableInfo } from "./target/table.ts";
 import { TargetReader } from "./target/target-reader.ts";
 import { withTimeLimit } from "./transport/time-limit.ts";
@@ -98,7 +99,7 @@ export class ClickHouseSink implements Sink {
     return withTimeLimit(signal, metadataTimeout, (limited) => this.#open(limited));
   }
 
-  check(signal: AbortSignal): Promise<Answer> {
+  check(signal: AbortSignal): Promise<CheckAnswer> {
     return withTimeLimit(signal, metadataTimeout, (limited) => {
       const select = selectOn(this.#connection, limited);
       return this.#asked(select, async () => {
@@ -106,14 +107,16 @@ export class ClickHouseSink implements Sink {
         const table = await findTable(select, sink.connection_params.database, sink.table);
         if (table === undefined) return options.create_table ? { kind: "ok" } : this.#setup(missingTable(sink));
         const fit = await this.#fitOf(select, table);
-        return "kind" in fit ? fit : { kind: "ok" };
+        if ("kind" in fit) return fit;
+        const order = orderOf(table);
+        return { kind: "ok", ...(order !== undefined && { table: order }) };
       });
     });
   }
 
   /** What `work` finds out about a server that is new enough. */
-  #asked(select: Select, work: () => Promise<Answer>): Promise<Answer> {
-    return asAnswer<Answer>(
+  #asked<Given extends Answer>(select: Select, work: () => Promise<Given>): Promise<Given | FailedAnswer> {
+    return asAnswer<Given | FailedAnswer>(
       this.#connection,
       async () => {
         const tooOld = await whyTooOld(select);

@@ -52,7 +52,7 @@ export async function check(job: Job): Promise<boolean> {
 /** Checks the files: problems are annotations, the summary and, if asked for, a SARIF file. */
 async function validated(job: Job, inputs: Inputs, runner: Runner): Promise<boolean> {
   const settings = await settingsOf("validate", job, inputs);
-  const { unread, ...found } = await validationOf({ settings, progress }, [inputs.path]);
+  const { unread, ...found } = await validationOf({ settings, env: job.env, progress }, [inputs.path]);
   const report = withUnread(found, unread);
   job.terminal.out(printableLines(format(report, "github").trimEnd()));
   const { errors, warnings } = counts(report.problems);

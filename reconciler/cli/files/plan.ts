@@ -72,7 +72,7 @@ export async function planned(
   const tree = await WorkTree.around(path, env, signal);
   const { base, head, ...rest } = await comparedFiles(tree, from, settings.optional("plan_head"));
   progress.step(`checking ${base.files.length + head.files.length} files`);
-  const [before, after] = await loaded(settings, tree, [base, head], signal);
+  const [before, after] = await loadedSides(settings, tree, [base, head], signal);
   const preview = previewOf(before!, after!, parseDeletionLimit(settings.text("max_deletions")));
   return { ...madeOf(preview, base.compared, head.compared), ...rest };
 }
@@ -89,7 +89,7 @@ async function plannedOnServer(
   progress.step("reading the files");
   const { head, tree, ...rest } = await headFor(live, path, settings.optional("plan_head"), env, signal);
   progress.step(`checking ${head.files.length} files`);
-  const [after] = await loaded(settings, tree, [head], signal);
+  const [after] = await loadedSides(settings, tree, [head], signal);
   return { ...madeOf(previewOfLive(live, after!), compared, head.compared), ...rest };
 }
 
@@ -99,7 +99,7 @@ function madeOf(preview: Preview, base: ComparedSide, head: ComparedSide): Pick<
 }
 
 /** Sides, each with the values that the file of `--vars` has there. A file that is the same in several is read once. */
-async function loaded(
+export async function loadedSides(
   settings: Settings,
   tree: WorkTree | undefined,
   sides: readonly ComparedFiles[],

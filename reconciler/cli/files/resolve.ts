@@ -7,6 +7,7 @@ import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { printable, problem, type Problem } from "../../language/problem.ts";
 import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
 import { PermittedSecrets } from "../../secrets/permitted-secrets.ts";
+import { foundOrder } from "../../validate/dedup-order.ts";
 import { ownSecrets, permissionsIn, targetRules } from "../daemon/daemon-settings.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 
@@ -52,7 +53,8 @@ async function problemsOf(pipeline: DesiredPipeline, engine: Engine): Promise<Pr
   // The embedded ClickHouse here is not the one of the daemon: what its table is like is not known.
   const isEmbedded = config.sink.connection_params.host === "embedded";
   const readiness = await engine.check(config, isEmbedded ? { ...options, create_table: true } : options);
-  return readiness.kind === "ready" ? [] : [problemOf(pipeline, readiness)];
+  if (readiness.kind !== "ready") return [problemOf(pipeline, readiness)];
+  return isEmbedded || readiness.table === undefined ? [] : foundOrder(pipeline, readiness.table);
 }
 
 function problemOf(

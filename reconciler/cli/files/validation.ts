@@ -8,6 +8,7 @@ import type { Report } from "../../validate/formats/report.ts";
 import { orphanedTest } from "../../validate/orphaned-tests.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { variableReader } from "../invocation/variables.ts";
+import type { movedSince as MovedSince } from "./moved.ts";
 import { pipelineFiles, testsAlone } from "./pipeline-files.ts";
 
 /** The problems of the files that `paths` name, and the files that are not read as pipelines, though they look like it. */
@@ -18,9 +19,12 @@ export interface Validation extends Report {
 /** What servers say of valid pipelines. */
 export type Ask = (pipelines: readonly DesiredPipeline[]) => Promise<Problem[]>;
 
-/** Reads and checks files, and asks `ask` about them. Throws CliError where a path, or a variable that `settings` name, cannot be read. */
+/**
+ * Reads and checks files, compares them with those of the base where `settings` name one, and asks `ask` about them.
+ * Throws CliError where a path, or a variable that `settings` name, cannot be read, and SourceError where the base cannot.
+ */
 export async function validationOf(
-  { settings, progress }: Pick<Invocation, "settings" | "progress">,
+  { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
   paths: string[],
   ask: Ask = async () => [],
 ): Promise<Validation> {
@@ -29,9 +33,17 @@ export async function validationOf(
   const orphaned = (await testsAlone(tests)).map(orphanedTest);
   const onFile = (index: number): void => progress.step(`${index} of ${files.length} files`);
   const found = review(files, named, variables, onFile);
-  const problems = [...found.problems, ...orphaned, ...(await ask(found.pipelines))].toSorted(byPlace);
+  const base = settings.optional("validate_base");
+  const moved = base === undefined ? [] : await movedProblems(base, paths, { settings, env });
+  const problems = [...found.problems, ...orphaned, ...moved, ...(await ask(found.pipelines))].toSorted(byPlace);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
+}
+
+/** Loads what reads Git only where it is asked for. */
+async function movedProblems(...given: Parameters<typeof MovedSince>): Promise<Problem[]> {
+  const { movedSince } = await import("./moved.ts");
+  return movedSince(...given);
 }
 
 /** A report in which files that are not read are problems too. */

@@ -80,6 +80,27 @@ describe("sluice validate --resolve", () => {
     expect(out).not.toContain(clickhouse.password);
   });
 
+  test.each([
+    ["ReplacingMergeTree ORDER BY level", ["ORDER_BY"]],
+    ["ReplacingMergeTree ORDER BY tuple()", ["ORDER_BY"]],
+    ["ReplacingMergeTree ORDER BY (level, id)", []],
+    ["MergeTree ORDER BY level", []],
+  ])("a table that would drop rows that dedup keeps is a warning: %s", async (engine, codes) => {
+    await clickhouse.client.command({ query: "DROP TABLE IF EXISTS ordered SYNC" });
+    await clickhouse.client.command({ query: `CREATE TABLE ordered (id Int64, level String) ENGINE = ${engine}` });
+    const { code, problems } = await resolved(
+      onServer({
+        id: "ordered",
+        transforms: ["{ type: dedup, source_id: input, config: { key: id, time_window: 1h } }"],
+      }),
+    );
+    expect([code, problems.map((one) => one.code)]).toEqual([0, codes]);
+    if (codes.length === 0) return;
+    expect(problems[0]?.message).toMatch(
+      /^sink\.table: expected a table whose ORDER BY has id, by which dedup tells events apart, got default\.ordered, a ReplacingMergeTree with ORDER BY /,
+    );
+  });
+
   test("a server that does not answer is a warning: it may answer where the pipeline runs", async () => {
     const { code, problems } = await resolved(onServer({ id: "goods" }, undefined, "1"));
     expect(code).toBe(0);

@@ -50,6 +50,19 @@ test("each reference to a secret is a warning that says who gets its value, and 
   );
 });
 
+test("a table that is created has no order: a note where dedup has a key", async () => {
+  const of = { id: "orders", sluice: ["create_table: true"] };
+  const transforms = ["{ type: dedup, source_id: input, config: { key: id, time_window: 1h } }"];
+  const file = await put("orders.yaml", pipelineText({ ...of, transforms }));
+  const { code, out } = await sluice("validate", file);
+  expect(code).toBe(0);
+  expect(out).toContain(
+    "info CREATED_ORDER: x-sluice.create_table: expected a table whose ORDER BY has id, by which dedup tells events apart, got one that Sluice creates, with ORDER BY tuple()",
+  );
+  const other = await put("orders.yaml", pipelineText(of));
+  expect((await sluice("validate", other)).out).not.toContain("CREATED_ORDER");
+});
+
 test("a file whose name has several lines is shown on one", async () => {
   await put("a\n::error title=x::y.yaml", "version: v3\npipeline_id: X\n");
   const { code, out } = await sluice("validate", folder);

@@ -1,0 +1,95 @@
+import { stat } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { problem, type Problem } from "../../language/problem.ts";
+import { parseDeletionLimit } from "../../plan/budget.ts";
+import { previewOf, type PreviewedChange, type Side } from "../../preview/preview.ts";
+import { WorkTree } from "../../work-tree/work-tree.ts";
+import { CliError } from "../invocation/cli-error.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { comparedFiles } from "./compared-files.ts";
+import { loadedSides } from "./plan.ts";
+
+/** Milliseconds that reading and checking both sides may take. */
+const longest = 120_000;
+
+/** Deletions are said by `sluice plan`, and are none of the problems here. */
+const anyNumber = parseDeletionLimit("100%");
+
+/**
+ * What has moved since the commit at which the files left the branch, tag or commit `ref`, as `sluice plan` finds it:
+ * pipelines that are in another file, and files whose pipeline has another id. Throws CliError where a path is no
+ * folder, and SourceError.
+ */
+export async function movedSince(
+  ref: string,
+  paths: readonly string[],
+  of: Pick<Invocation, "settings" | "env">,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const path of paths) problems.push(...(await movedIn(path, ref, of)));
+  return problems;
+}
+
+async function movedIn(
+  folder: string,
+  ref: string,
+  { settings, env }: Pick<Invocation, "settings" | "env">,
+): Promise<Problem[]> {
+  if (!(await stat(folder)).isDirectory()) {
+    throw new CliError(
+      `--base: expected folders, found the file ${folder}: what has moved shows in a whole folder alone`,
+    );
+  }
+  const signal = AbortSignal.timeout(longest);
+  const tree = await WorkTree.around(folder, env, signal);
+  const { base, head } = await comparedFiles(tree, ref, undefined);
+  const [before, after] = await loadedSides(settings, tree, [base, head], signal);
+  const { notes, changes } = previewOf(before!, after!, anyNumber);
+  const shown = (file: string): string => join(folder, relative(tree.under, file));
+  const moves = notes.flatMap((note) => (note.code === "FileMoved" ? [note.facts] : []));
+  return [
+    ...moves.map(({ pipeline_id, from }) => moved(pipeline_id, after!, shown, from)),
+    ...changes.flatMap((one) => idChanged(one, after!, shown)),
+  ].flatMap((one) => one ?? []);
+}
+
+/** A path from the top of the work tree as whoever asks would type it. */
+type Shown = (file: string) => string;
+
+function moved(pipeline_id: string, { desired }: Side, shown: Shown, from: string): Problem | undefined {
+  const pipeline = desired.pipelines.find((one) => one.pipeline_id === pipeline_id);
+  if (pipeline === undefined) return undefined;
+  const path = ["pipeline_id"];
+  const place = pipeline.place(path);
+  return problem(
+    "FILE_MOVED",
+    { ...place, file: shown(place.file) },
+    {
+      path,
+      expected: `${pipeline_id} in ${shown(from)}, as before`,
+      found: `it in ${shown(place.file)}`,
+      suggestion: "it runs on: move its tests too",
+    },
+  );
+}
+
+function idChanged({ change }: PreviewedChange, { desired }: Side, shown: Shown): Problem[] {
+  const { pipeline_id, why } = change;
+  const pipeline = desired.pipelines.find((one) => one.pipeline_id === pipeline_id);
+  if (why.code !== "IdChanged" || pipeline === undefined) return [];
+  const path = ["pipeline_id"];
+  const place = pipeline.place(path);
+  const from = why.facts.from.join(", ");
+  return [
+    problem(
+      "ID_CHANGED",
+      { ...place, file: shown(place.file) },
+      {
+        path,
+        expected: `${from}, which the file had before: pipeline_id cannot change`,
+        found: `${pipeline_id}, which is refused while ${from} runs on`,
+        suggestion: `put ${from} back, and change name instead; or put ${pipeline_id} into a file of its own, which creates it and deletes ${from}`,
+      },
+    ),
+  ];
+}
