@@ -2324,6 +2324,199 @@ var init_otlp_fields = __esm({
   }
 });
 
+// schemas/pipeline-tests.schema.json
+var pipeline_tests_schema_default;
+var init_pipeline_tests_schema = __esm({
+  "schemas/pipeline-tests.schema.json"() {
+    pipeline_tests_schema_default = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "pipeline-tests.schema.json",
+      title: "PipelineTests",
+      description: "Tests of a pipeline: events in, rows and dead letters out. The file NAME.test.yaml lies beside the pipeline file NAME.yaml.",
+      type: "object",
+      additionalProperties: false,
+      required: ["tests"],
+      properties: {
+        pipeline_id: {
+          description: "Which pipeline of the file is tested. Needed where the file holds several.",
+          type: "string",
+          examples: ["orders"]
+        },
+        now: { $ref: "#/definitions/time" },
+        create: { $ref: "#/definitions/create" },
+        tests: {
+          description: "The tests. Each has a table, a data dir and a clock of its own.",
+          type: "array",
+          maxItems: 1e3,
+          "x-expected": "at most 1000 tests",
+          items: { $ref: "#/definitions/test" }
+        }
+      },
+      definitions: {
+        test: {
+          description: "Events, and what becomes of them.",
+          type: "object",
+          additionalProperties: false,
+          required: ["name", "events"],
+          properties: {
+            name: {
+              description: "What the test shows, in words. Reports and --name refer to it.",
+              type: "string",
+              minLength: 1,
+              maxLength: 200,
+              "x-expected": "a text of 1 to 200 characters",
+              examples: ["paid orders become rows"]
+            },
+            pipeline_id: {
+              description: "Which pipeline of the file is tested, if it differs from the one of the file of tests.",
+              type: "string",
+              examples: ["orders"]
+            },
+            now: { $ref: "#/definitions/time" },
+            create: { $ref: "#/definitions/create" },
+            events: {
+              description: "The events, in the order in which they arrive.",
+              type: "array",
+              maxItems: 1e3,
+              "x-expected": "at most 1000 events",
+              items: { $ref: "#/definitions/event" }
+            },
+            expect: { $ref: "#/definitions/expectation" }
+          }
+        },
+        time: {
+          description: "When the clock of the pipeline begins. It stands still but for `after`.",
+          type: "string",
+          pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z$",
+          "x-expected": "a time in UTC such as 2026-01-01T00:00:00Z",
+          default: "2026-01-01T00:00:00Z",
+          examples: ["2026-01-01T00:00:00Z"]
+        },
+        create: {
+          description: "Statements that make the table, and others beside it, in place of the table that the mapping makes. Each is one statement. Names stand without a database, or with the one of the pipeline file.",
+          type: "array",
+          minItems: 1,
+          maxItems: 50,
+          "x-expected": "1 to 50 statements",
+          items: { type: "string", minLength: 1, "x-expected": "a statement" },
+          examples: [["CREATE TABLE orders (id String, amount Decimal(18, 2)) ENGINE = MergeTree ORDER BY id"]]
+        },
+        event: {
+          description: "One event: what a sender posts to a webhook, an export request in OTLP's JSON, or the value of a Kafka message. It has `event` or `text`.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            source: {
+              description: "The source_id of its source. Needed where the pipeline has several.",
+              type: "string",
+              examples: ["orders"]
+            },
+            after: {
+              description: "How much time passes before it arrives.",
+              type: "string",
+              pattern: "^\\+?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:ns|us|µs|μs|ms|s|m|h)|\\d+d)+$",
+              maxLength: 64,
+              "x-code": "DURATION",
+              "x-expected": 'a duration such as "30s"',
+              examples: ["25h"]
+            },
+            event: {
+              description: "The event, which is sent as JSON.",
+              type: "object",
+              examples: [{ id: "1", amount: 9.5 }]
+            },
+            text: {
+              description: "The event as it is, character for character: for what is no JSON, and for numbers of more than 15 digits.",
+              type: "string",
+              examples: ['{"id": 9007199254740993}']
+            }
+          }
+        },
+        expectation: {
+          description: "What becomes of the events. `rows`, `filtered` and `deduplicated` are compared where they stand here; dead letters and refused events that do not stand here fail the test.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            rows: {
+              description: "The rows of the table, in any order. Each names the columns that are compared.",
+              type: "array",
+              items: { type: "object" },
+              examples: [[{ id: "1", amount: 9.5 }]]
+            },
+            dead_letters: {
+              description: "The dead letters, in any order. Each names the members that are compared.",
+              type: "array",
+              items: { $ref: "#/definitions/deadLetter" }
+            },
+            refused: {
+              description: "Events that are refused before the pipeline has them, in any order: by the webhook or by the OTLP receiver.",
+              type: "array",
+              items: { $ref: "#/definitions/refusal" }
+            },
+            filtered: {
+              description: "How many events the filters drop, or which ones: each names the members that are compared.",
+              type: ["integer", "array"],
+              minimum: 0,
+              items: { type: "object" },
+              "x-expected": "a number of events, or a list of events",
+              examples: [1]
+            },
+            deduplicated: {
+              description: "How many events the dedup drops, or which ones: each names the members that are compared.",
+              type: ["integer", "array"],
+              minimum: 0,
+              items: { type: "object" },
+              "x-expected": "a number of events, or a list of events",
+              examples: [[{ id: "1" }]]
+            }
+          }
+        },
+        deadLetter: {
+          description: "A dead letter.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            component: {
+              description: "Which component could not process it.",
+              type: "string",
+              enum: ["ingestor", "dedup", "join", "sink", "otlp-receiver"],
+              examples: ["ingestor"]
+            },
+            reason: {
+              description: "The code of the error.",
+              type: "string",
+              examples: ["schema_mismatch"]
+            },
+            error: {
+              description: "The error in words, or a pattern that it matches.",
+              type: ["string", "object"],
+              examples: [{ $matches: "amount" }]
+            },
+            original_message: {
+              description: "The event as the component had it: its text, or an object with the members that are compared.",
+              type: ["string", "object"],
+              examples: [{ id: "1" }]
+            }
+          }
+        },
+        refusal: {
+          description: "A refused event.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            status: { description: "The status of the answer.", type: "integer", examples: [400] },
+            message: {
+              description: "The message of the answer, or a pattern that it matches.",
+              type: ["string", "object"],
+              examples: [{ $matches: "JSON" }]
+            }
+          }
+        }
+      }
+    };
+  }
+});
+
 // node_modules/ajv/dist/compile/codegen/code.js
 var require_code = __commonJS({
   "node_modules/ajv/dist/compile/codegen/code.js"(exports2) {
@@ -9282,6 +9475,18 @@ var init_schema = __esm({
   }
 });
 
+// schemas/pipeline-tests.ts
+function testErrors(document2) {
+  return errorsBy(pipeline_tests_schema_default, document2);
+}
+var init_pipeline_tests = __esm({
+  "schemas/pipeline-tests.ts"() {
+    "use strict";
+    init_pipeline_tests_schema();
+    init_schema();
+  }
+});
+
 // schemas/index.ts
 var init_schemas = __esm({
   "schemas/index.ts"() {
@@ -9297,6 +9502,7 @@ var init_schemas = __esm({
     init_normalise_resources();
     init_otlp_fields();
     init_quantity();
+    init_pipeline_tests();
     init_schema();
     init_normalise();
     init_zero_values();
@@ -41104,11 +41310,11 @@ ${what} \`sluice plan\` prints all.
         this.#text = [...this.#text === "" ? [] : [this.#text], ...paragraphs].join("\n\n");
       }
       /** Adds as many as have room in `most` characters; returns how many. */
-      addWithin(most3, parts, between) {
+      addWithin(most3, parts, between2) {
         const limit2 = Math.min(this.#most, this.#text.length + most3);
         let added = 0;
         for (const part2 of parts) {
-          const join12 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between;
+          const join12 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
           if (this.#text.length + join12.length + part2.length > limit2) continue;
           this.#text += join12 + part2;
           added += 1;
@@ -41949,6 +42155,43 @@ function clean2(text5) {
 
 // reconciler/cli/files/validation.ts
 init_problem();
+
+// reconciler/pipeline-tests/test-problems.ts
+init_schemas();
+init_parse();
+init_problem();
+init_schema_problems();
+function checkedTests(file) {
+  const { documents, problem: unread, text: text5 = "" } = parse3(file);
+  if (unread !== void 0) return { problems: [unread] };
+  const [document2, second] = documents;
+  if (second !== void 0) return { problems: [oneDocument(second)] };
+  const problems = [...document2.problems, ...schemaProblems(document2, testErrors(document2.value))];
+  const all = problems.length > 0 ? problems : between(document2);
+  return all.length > 0 ? { problems: all } : { document: document2, text: text5 };
+}
+function between(document2) {
+  const { tests } = document2.value;
+  const names5 = /* @__PURE__ */ new Set();
+  return tests.flatMap(({ name: name3, events }, index) => {
+    const path2 = ["tests", index, "name"];
+    const again = names5.has(name3) ? [problem("VALUE", document2.place(path2), { path: path2, expected: "a name of its own", found: "one that is taken" })] : [];
+    names5.add(name3);
+    const wrong = events.flatMap(({ event, text: text5 }, at2) => {
+      if (event === void 0 !== (text5 === void 0)) return [];
+      const of = ["tests", index, "events", at2];
+      const found2 = event === void 0 ? "neither" : "both";
+      return [problem("VALUE", document2.place(of), { path: of, expected: "event or text", found: found2 })];
+    });
+    return [...again, ...wrong];
+  });
+}
+function oneDocument(second) {
+  const expected3 = "one document with all tests of the pipeline";
+  return problem("VALUE", second.place(), { subject: "file", expected: expected3, found: "a second one" });
+}
+
+// reconciler/cli/files/validation.ts
 init_check2();
 init_orphaned_tests();
 init_variables2();
@@ -41979,6 +42222,9 @@ async function pipelineFiles(paths) {
     if (isOne2) named6.add(path2);
   }
   return { files: [...files.values()], named: named6, ...left };
+}
+async function fileAt(path2) {
+  return { path: path2, bytes: await readAtMost(path2, maxFileBytes + 1) };
 }
 function nameOf2({ path: path2, below }) {
   return isPipelineFile(path2) ? path2 : below;
@@ -42044,14 +42290,23 @@ async function readAtMost(path2, limit2) {
 async function validationOf({ settings: settings2, env, progress: progress2 }, paths, ask = async () => []) {
   const { files, named: named6, unread, tests } = await pipelineFiles(paths);
   const variables = await variableReader(settings2)();
-  const orphaned = (await testsAlone(tests)).map(orphanedTest);
+  const alone = await testsAlone(tests);
+  const read = await testProblems(tests.filter((path2) => !alone.includes(path2)));
+  const ofTests = [...alone.map(orphanedTest), ...read];
   const onFile = (index) => progress2.step(`${index} of ${files.length} files`);
   const found2 = review(files, named6, variables, onFile);
   const base = settings2.optional("validate_base");
   const moved5 = base === void 0 ? [] : await movedProblems(base, paths, { settings: settings2, env });
-  const problems = [...found2.problems, ...orphaned, ...moved5, ...await ask(found2.pipelines)].toSorted(byPlace);
+  const problems = [...found2.problems, ...ofTests, ...moved5, ...await ask(found2.pipelines)].toSorted(byPlace);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread };
+}
+async function testProblems(paths) {
+  const files = await Promise.all((await existingFiles(paths)).map(fileAt));
+  return files.flatMap((file) => {
+    const checked = checkedTests(file);
+    return "problems" in checked ? checked.problems : [];
+  });
 }
 async function movedProblems(...given3) {
   const { movedSince: movedSince2 } = await Promise.resolve().then(() => (init_moved(), moved_exports));

@@ -3,13 +3,14 @@ import { review } from "../../desired/load.ts";
 import type { SkippedFile } from "../../git/revision.ts";
 import { excerptsOf } from "../../language/excerpt.ts";
 import { problem, type Problem } from "../../language/problem.ts";
+import { checkedTests } from "../../pipeline-tests/test-problems.ts";
 import { byPlace } from "../../validate/check.ts";
 import type { Report } from "../../validate/formats/report.ts";
 import { orphanedTest } from "../../validate/orphaned-tests.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { variableReader } from "../invocation/variables.ts";
 import type { movedSince as MovedSince } from "./moved.ts";
-import { pipelineFiles, testsAlone } from "./pipeline-files.ts";
+import { existingFiles, fileAt, pipelineFiles, testsAlone } from "./pipeline-files.ts";
 
 /** The problems of the files that `paths` name, and the files that are not read as pipelines, though they look like it. */
 export interface Validation extends Report {
@@ -30,14 +31,25 @@ export async function validationOf(
 ): Promise<Validation> {
   const { files, named, unread, tests } = await pipelineFiles(paths);
   const variables = await variableReader(settings)();
-  const orphaned = (await testsAlone(tests)).map(orphanedTest);
+  const alone = await testsAlone(tests);
+  const read = await testProblems(tests.filter((path) => !alone.includes(path)));
+  const ofTests = [...alone.map(orphanedTest), ...read];
   const onFile = (index: number): void => progress.step(`${index} of ${files.length} files`);
   const found = review(files, named, variables, onFile);
   const base = settings.optional("validate_base");
   const moved = base === undefined ? [] : await movedProblems(base, paths, { settings, env });
-  const problems = [...found.problems, ...orphaned, ...moved, ...(await ask(found.pipelines))].toSorted(byPlace);
+  const problems = [...found.problems, ...ofTests, ...moved, ...(await ask(found.pipelines))].toSorted(byPlace);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
+}
+
+/** What keeps the tests beside pipelines from being read. No line of them is shown: they hold events. */
+async function testProblems(paths: readonly string[]): Promise<Problem[]> {
+  const files = await Promise.all((await existingFiles(paths)).map(fileAt));
+  return files.flatMap((file) => {
+    const checked = checkedTests(file);
+    return "problems" in checked ? checked.problems : [];
+  });
 }
 
 /** Loads what reads Git only where it is asked for. */

@@ -50,6 +50,30 @@ test("each reference to a secret is a warning that says who gets its value, and 
   );
 });
 
+test("a file of tests that cannot be read is an error with its place in every format, and no event of it is shown", async () => {
+  for (const id of ["orders", "returns"]) await put(`repo/pipelines/${id}.yaml`, pipelineText({ id }));
+  const wrong = await put(
+    "repo/pipelines/orders.test.yaml",
+    "tests:\n  - name: paid\n    events:\n      - { evnt: { mail: ada@example.com } }\n",
+  );
+  const broken = await put("repo/pipelines/returns.test.yaml", "tests: [\n");
+  const { code, out } = await sluice("validate", join(folder, "repo"));
+  expect(code).toBe(1);
+  expect(out).toContain(`${wrong}:4:11: error UNKNOWN_KEY: tests[0].events[0].evnt: expected one of the keys`);
+  expect(out).toMatch(/returns\.test\.yaml:\d+:\d+: error YAML_SYNTAX/);
+  for (const format of ["json", "yaml", "github", "sarif", "junit", "gitlab", "markdown"]) {
+    const report = await sluice("validate", join(folder, "repo"), "--format", format);
+    expect(report.code, format).toBe(1);
+    for (const text of ["UNKNOWN_KEY", "YAML_SYNTAX", "orders.test.yaml", "returns.test.yaml"])
+      expect(report.out, format).toContain(text);
+    expect(report.out, format).not.toContain("ada@example.com");
+  }
+  await rm(broken);
+  await put("repo/pipelines/orders.test.yaml", "tests:\n  - { name: none, events: [] }\n");
+  expect(await sluice("validate", join(folder, "repo"))).toMatchObject({ code: 0 });
+  expect((await sluice("validate", wrong)).code).toBe(0);
+});
+
 test("a table that is created has no order: a note where dedup has a key", async () => {
   const of = { id: "orders", sluice: ["create_table: true"] };
   const transforms = ["{ type: dedup, source_id: input, config: { key: id, time_window: 1h } }"];
@@ -103,8 +127,8 @@ const orphaned = (path: string) =>
 
 describe("tests of pipelines, NAME.test.yaml beside NAME.yaml", () => {
   test("are no pipelines", async () => {
-    await put("repo/pipelines/orders.test.yaml", "not: [a pipeline");
-    await put("repo/pipelines/orders.test.json", "{}");
+    await put("repo/pipelines/orders.test.yaml", "tests:\n  - { name: none, events: [] }\n");
+    await put("repo/pipelines/orders.test.json", '{"tests": [{ "name": "none", "events": [] }]}');
     expect(await sluice("validate", folder)).toMatchObject({ code: 0, out: "1 file checked: 0 errors, 0 warnings" });
   });
 
