@@ -10,7 +10,12 @@ interface Trial {
   begin: number;
   now: number;
   log: GivenLog;
+  /** Resolves when the thread dies that it runs on, with the exception that nothing caught. */
+  death: Promise<Error>;
+  dies: (error: Error) => void;
 }
+
+export type Fate<Result> = { kind: "done"; result: Result } | { kind: "died"; error: Error };
 
 /**
  * Threads for pipelines that run on given events, each by a clock that stands still until it is moved. Everything else
@@ -18,8 +23,14 @@ interface Trial {
  */
 export class TrialThreads {
   readonly #trials = new Map<string, Trial>();
+  readonly #caught = (error: unknown): void => this.#onUncaught(error);
 
-  /** Starts a thread, for `Machine.spawnThread`. */
+  /** From now on an exception that a thread does not catch ends that thread alone, and not the process. */
+  constructor() {
+    process.on("uncaughtException", this.#caught);
+  }
+
+  /** Starts a thread, for `Machine.spawnThread`. Give the engine so many that each pipeline has one of its own. */
   readonly spawn = (): WorkerLike =>
     new LocalThread({
       disk: systemDisk,
@@ -29,7 +40,18 @@ export class TrialThreads {
 
   /** Begins the trial of a pipeline at `begin`, in milliseconds since the epoch. Call it before the pipeline is created. */
   begin(pipeline_id: string, begin: number): void {
-    this.#trials.set(pipeline_id, { begin, now: begin, log: new GivenLog() });
+    let dies: Trial["dies"] = () => undefined;
+    const death = new Promise<Error>((resolve) => (dies = resolve));
+    this.#trials.set(pipeline_id, { begin, now: begin, log: new GivenLog(), death, dies });
+  }
+
+  /** What `work` resolves with, or the exception of which the thread of the pipeline dies meanwhile: `work` is left then. */
+  fateOf<Result>(pipeline_id: string, work: Promise<Result>): Promise<Fate<Result>> {
+    const { death } = this.#trial(pipeline_id);
+    return Promise.race([
+      work.then((result): Fate<Result> => ({ kind: "done", result })),
+      death.then((error): Fate<Result> => ({ kind: "died", error })),
+    ]);
   }
 
   /** Moves its clock on, by milliseconds. */
@@ -49,6 +71,25 @@ export class TrialThreads {
 
   end(pipeline_id: string): void {
     this.#trials.delete(pipeline_id);
+  }
+
+  close(): void {
+    process.off("uncaughtException", this.#caught);
+  }
+
+  /** An error of no thread ends the process as it does without trials. */
+  #onUncaught(thrown: unknown): void {
+    const thread = LocalThread.current;
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    if (thread === undefined) {
+      this.close();
+      process.nextTick(() => {
+        throw thrown;
+      });
+      return;
+    }
+    for (const pipeline_id of thread.pipelines) this.#trials.get(pipeline_id)?.dies(error);
+    thread.dies(error);
   }
 
   /** Both clocks of the machine move together, so that no step of one is seen. */

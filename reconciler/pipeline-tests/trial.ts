@@ -57,10 +57,12 @@ export class Trial {
   async run(): Promise<Found> {
     const outcomes: Outcome[] = [];
     const { pipeline_id } = this.#config;
+    this.#threads.begin(pipeline_id, Date.parse(this.#test.now ?? defaultBegin));
     try {
-      await this.#start();
-      for (const index of this.#test.events.keys()) outcomes.push(await this.#outcomeOf(index));
-      return await this.#withRows(outcomes);
+      const fate = await this.#threads.fateOf(pipeline_id, this.#carriedOut(outcomes));
+      return fate.kind === "done"
+        ? fate.result
+        : { outcomes: [...outcomes], rows: [], failure: this.#faultText(fate.error, outcomes) };
     } catch (error) {
       return { outcomes, rows: [], failure: this.#inWords(error) };
     } finally {
@@ -71,14 +73,20 @@ export class Trial {
     }
   }
 
+  /** Adds the outcome of each event to `outcomes`. */
+  async #carriedOut(outcomes: Outcome[]): Promise<Found> {
+    await this.#start();
+    for (const index of this.#test.events.keys()) outcomes.push(await this.#outcomeOf(index));
+    return this.#withRows(outcomes);
+  }
+
   async #start(): Promise<void> {
-    const { create, now = defaultBegin } = this.#test;
+    const { create } = this.#test;
     await this.#engine.sql(`CREATE DATABASE ${this.#database}`);
     for (const statement of create ?? []) {
       const own = withoutDatabase(statement, this.#pipeline.config.sink.connection_params.database);
       await this.#engine.sql(own, "TSV", this.#database);
     }
-    this.#threads.begin(this.#config.pipeline_id, Date.parse(now));
     const { access_token: _ownToken, ...options } = this.#pipeline.options;
     const created = await this.#engine.create(this.#config, { ...options, create_table: create === undefined });
     this.#token = created.access_token ?? "";
@@ -168,6 +176,14 @@ export class Trial {
       return { ...outcome, rows: rows.slice(next - outcome.written, next) };
     });
     return { outcomes: attributed, rows };
+  }
+
+  #faultText({ name, message }: Error, { length }: readonly Outcome[]): string {
+    const event = length < this.#test.events.length ? `event ${length + 1}: ` : "";
+    const what = "expected the engine to go on, found a fault that ended its thread";
+    return this.#withOwnNames(
+      `${event}${what}: ${name}: ${message}. This is an error of Sluice: report it with the pipeline and its events`,
+    );
   }
 
   #inWords(error: unknown): string {

@@ -27,21 +27,25 @@ export class Trials {
     [this.#webhook, this.#otlp] = listeners;
   }
 
-  /** Opens an engine in a folder that goes with it. Throws an EngineError, such as CLICKHOUSE_MISSING. */
-  static async open(registry: Registry): Promise<Trials> {
+  /**
+   * Opens an engine in a folder that goes with it, for at most `jobs` runs at once: each has a thread of its own, so that a
+   * fault ends no other. Throws an EngineError, such as CLICKHOUSE_MISSING.
+   */
+  static async open(registry: Registry, jobs: number): Promise<Trials> {
     const folder = await mkdtemp(join(tmpdir(), "sluice-test-"));
     let engine: Engine | undefined;
+    const threads = await trialThreads();
     try {
-      const threads = await trialThreads();
       const secrets = { resolve: (text: string) => Promise.resolve(text) };
       const machine = { spawnThread: threads.spawn };
-      engine = await Engine.open({ dataDir: folder, log: silent, registry, secrets, machine, threads: 1 });
+      engine = await Engine.open({ dataDir: folder, log: silent, registry, secrets, machine, threads: jobs });
       await engine.sql("SYSTEM STOP MERGES");
       const listeners = [engine.handleEvents, engine.handleOtlpHttp].map((handle) => PrivateListener.open(handle));
       const [webhook, otlp] = await Promise.all(listeners);
       return new Trials(engine, threads, folder, [webhook!, otlp!]);
     } catch (error) {
       await engine?.close();
+      threads.close();
       await rm(folder, { recursive: true, force: true });
       throw error;
     }
@@ -57,6 +61,7 @@ export class Trials {
   async close(): Promise<void> {
     await Promise.all([this.#webhook.close(), this.#otlp.close()]);
     await this.#engine.close();
+    this.#threads.close();
     await rm(this.#folder, { recursive: true, force: true });
   }
 

@@ -31,7 +31,7 @@ export async function test(invocation: Invocation, given: string[] = []): Promis
   await testedFiles(paths);
   const signal = invocation.untilStopped();
   invocation.progress.step("starting ClickHouse");
-  const trials = await opened();
+  const trials = await opened(settings.number("test_jobs"));
   try {
     if (base !== undefined) return await compareWithBase(invocation, trials, paths, base, signal);
     const code = await runOnce(invocation, trials, paths, signal);
@@ -41,9 +41,9 @@ export async function test(invocation: Invocation, given: string[] = []): Promis
   }
 }
 
-async function opened(): Promise<Trials> {
+async function opened(jobs: number): Promise<Trials> {
   try {
-    return await Trials.open(new Registry());
+    return await Trials.open(new Registry(), jobs);
   } catch (error) {
     if (error instanceof EngineError) throw new CliError(error.message, { cause: error });
     throw error;

@@ -402,6 +402,40 @@ test("an event of a stream that is not settled is the event of a test, and stays
   }
 });
 
+test("a fault that ends a thread of the engine fails its test alone, with what it was", async () => {
+  const bombs = webhook.replace("pipeline_id: orders", "pipeline_id: bombs").replace("table: orders", "table: bombs");
+  const tests = (name: string): string =>
+    `tests:\n  - { name: ${name}, events: [{ event: { id: "a", amount: 1 } }] }\n`;
+  await put("faults/bombs.yaml", bombs);
+  await put("faults/bombs.test.yaml", tests("bombs"));
+  await put("faults/orders.yaml", webhook);
+  await put("faults/orders.test.yaml", tests("fine"));
+  await put(
+    "plant.mjs",
+    `import http from "node:http";
+     import { syncBuiltinESMExports } from "node:module";
+     const { request } = http;
+     http.request = (...given) => {
+       const asked = decodeURIComponent(JSON.stringify(given.map((one) => one?.href ?? one?.path ?? "")));
+       if (/INSERT.INTO.*bombs/.test(asked)) setImmediate(() => { throw new TypeError("planted") });
+       return request(...given);
+     };
+     syncBuiltinESMExports();`,
+  );
+  const env = { ...process.env, NODE_OPTIONS: `--import ${join(folder, "plant.mjs")}` };
+  for (const jobs of ["1", "4"]) {
+    const child = spawn(process.execPath, [sluice, "test", "faults", "--jobs", jobs], { cwd: folder, env });
+    const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
+    expect(await once(child, "exit")).toEqual([1, null]);
+    expect(await out).toContain(
+      "event 1: expected the engine to go on, found a fault that ended its thread: TypeError: planted. This is an error of Sluice",
+    );
+    expect(await out).toMatch(/passed faults\/orders\.test\.yaml:\d+: fine/);
+    expect(await out).toContain("2 tests: 1 passed, 1 failed");
+    expect(await err).not.toContain("planted");
+  }
+});
+
 test("a signal ends the run after the tests that have begun, fails it, and leaves nothing behind", async () => {
   await put("long/orders.yaml", webhook);
   await put("long/orders.test.yaml", "tests:\n  - { name: a, events: [] }\n");
