@@ -62,6 +62,13 @@ const healthy: Series = {
   [of("sluice_events_skipped_total", `pipeline_id="orders"`)]: always(0),
 };
 
+/** What a pipeline with a change that is not approved exports after an hour. */
+const notApproved: Series = {
+  [of("sluice_gitops_condition", `pipeline_id="orders", type="Stalled", status="True"`)]: `_x${hour} 1x${minutes}`,
+  [of("sluice_gitops_pipeline_info", `pipeline_id="orders", ready="False", reason="NotApproved"`)]:
+    `_x${hour} 1x${minutes}`,
+};
+
 /** What begins after an hour, in place of what is healthy, and how many minutes later its alert has to fire. */
 const situations: Readonly<Record<string, { series: Series; within: number; gone?: RegExp }>> = {
   SluiceAbsent: { series: {}, gone: /last_attempt/, within: 11 },
@@ -114,6 +121,7 @@ const situations: Readonly<Record<string, { series: Series; within: number; gone
     within: 1,
   },
   SluiceDriftFight: { series: { [of("sluice_gitops_fights_total")]: from(1) }, within: 1 },
+  SluiceChangeNotApproved: { series: notApproved, within: 16 },
   SluicePipelineStalled: {
     series: {
       [of("sluice_gitops_condition", `pipeline_id="orders", type="Stalled", status="True"`)]: `_x${hour} 1x${minutes}`,
@@ -203,6 +211,18 @@ describe("the alert rules", () => {
     const said = await fires({ series, at: [[hour + within, alert]] });
     expect(said).toMatch(new RegExp(`got:\\[\\s*0:\\s*Labels:\\{alertname="${alert}"`));
   });
+});
+
+test("a change that waits for an approval is neither a refusal nor a pipeline that fails", async () => {
+  const series = { ...healthy, ...notApproved };
+  const others = ["SluicePipelineStalled", "SluicePipelineNotReady"];
+  expect(await fires({ series, at: others.map((alert): Look => [2 * hour, alert]) })).toBe("");
+  const also: Series = {
+    [of("sluice_gitops_condition", `pipeline_id="other", type="Stalled", status="True"`)]: `_x${hour} 1x${minutes}`,
+  };
+  const said = await fires({ series: { ...series, ...also }, at: [[2 * hour, "SluicePipelineStalled"]] });
+  expect(said).toContain('pipeline_id="other"');
+  expect(said).not.toContain('pipeline_id="orders"');
 });
 
 test.each([
