@@ -12775,21 +12775,21 @@ var init_build = __esm({
         return Array.from(matches).sort((a, b3) => a - b3);
       }
       step(runq, nextq, pos, nextPos, c3, nextCond, anchor, atEnd) {
-        const longest10 = this.re2.longest;
+        const longest11 = this.re2.longest;
         for (let j3 = 0; j3 < runq.size; j3++) {
           const pc = runq.densePcs[j3];
           const capOffset = j3 * this.ncap;
-          if (longest10 && this.matched && this.ncap > 0 && this.matchcap[0] < runq.denseCaps[capOffset]) continue;
+          if (longest11 && this.matched && this.ncap > 0 && this.matchcap[0] < runq.denseCaps[capOffset]) continue;
           const i = this.prog.inst[pc];
           let add2 = false;
           switch (i.op) {
             case Inst.MATCH:
               if (anchor === RE2Flags.ANCHOR_BOTH && !atEnd) break;
-              if (this.ncap > 0 && (!longest10 || !this.matched || this.matchcap[1] < pos)) {
+              if (this.ncap > 0 && (!longest11 || !this.matched || this.matchcap[1] < pos)) {
                 runq.denseCaps[capOffset + 1] = pos;
                 for (let k2 = 0; k2 < this.ncap; k2++) this.matchcap[k2] = runq.denseCaps[capOffset + k2];
               }
-              if (!longest10) runq.size = 0;
+              if (!longest11) runq.size = 0;
               this.matched = true;
               break;
             case Inst.RUNE:
@@ -13269,7 +13269,7 @@ var init_build = __esm({
         }
       }
       tryBacktrack(re2, input, pc, pos, anchor) {
-        const longest10 = re2.longest;
+        const longest11 = re2.longest;
         this.push(re2, pc, pos, false);
         while (this.jobLen > 0) {
           this.jobLen--;
@@ -13365,8 +13365,8 @@ var init_build = __esm({
                 if (this.ncap === 0) return true;
                 if (this.ncap > 1) this.cap[1] = currentPos;
                 const old = this.matchcap[1];
-                if (old === -1 || longest10 && currentPos > 0 && currentPos > old) this.matchcap.set(this.cap);
-                if (!longest10) return true;
+                if (old === -1 || longest11 && currentPos > 0 && currentPos > old) this.matchcap.set(this.cap);
+                if (!longest11) return true;
                 if (currentPos === this.end) return true;
                 break;
               }
@@ -13379,7 +13379,7 @@ var init_build = __esm({
             break;
           }
         }
-        return longest10 && this.matchcap.length > 1 && this.matchcap[1] >= 0;
+        return longest11 && this.matchcap.length > 1 && this.matchcap[1] >= 0;
       }
     };
     bitStatePool = [];
@@ -16390,14 +16390,14 @@ var init_build = __esm({
       static compilePOSIX(expr) {
         return RE22.compileImpl(expr, RE2Flags.POSIX, true);
       }
-      static compileImpl(expr, mode, longest10) {
+      static compileImpl(expr, mode, longest11) {
         let re2 = Parser.parse(expr, mode);
         const maxCap = re2.maxCap();
         const namedGroups = re2.namedGroups;
         re2 = Simplify.simplify(re2);
         const prefilter = PrefilterTree.build(re2);
         const prog = Compiler.compileRegexp(re2);
-        const re22 = new RE22(expr, prog, maxCap, longest10);
+        const re22 = new RE22(expr, prog, maxCap, longest11);
         re22.prefilter = prefilter.type === Prefilter.Type.NONE ? null : prefilter;
         const [prefixCompl, prefixStr] = prog.prefix();
         re22.prefixComplete = prefixCompl;
@@ -16415,11 +16415,11 @@ var init_build = __esm({
       static match(pattern4, s) {
         return RE22.compile(pattern4).match(s);
       }
-      constructor(expr, prog, numSubexp = 0, longest10 = 0) {
+      constructor(expr, prog, numSubexp = 0, longest11 = 0) {
         this.expr = expr;
         this.prog = prog;
         this.numSubexp = numSubexp;
-        this.longest = longest10;
+        this.longest = longest11;
         this.cond = prog.startCond();
         this.prefix = null;
         this.prefixUTF8 = null;
@@ -22593,9 +22593,9 @@ function* skipAuth(document2) {
   }
 }
 function* disabledJoin(document2) {
-  const join12 = document2.get("join");
-  if (join12.get("enabled").value !== false || join12.members().length < 2) return;
-  yield noEffect(join12.get("enabled"), "true, for the settings beside it to count", "false");
+  const join13 = document2.get("join");
+  if (join13.get("enabled").value !== false || join13.members().length < 2) return;
+  yield noEffect(join13.get("enabled"), "true, for the settings beside it to count", "false");
 }
 function* cpu(document2) {
   const amounts3 = components(document2).flatMap((component) => [
@@ -23703,8 +23703,8 @@ function createdOrder({ config, options, place }) {
     })
   ];
 }
-function keyColumns({ transforms, join: join12, sink: { mapping: mapping3 } }) {
-  if (join12 !== void 0) return [];
+function keyColumns({ transforms, join: join13, sink: { mapping: mapping3 } }) {
+  if (join13 !== void 0) return [];
   const columnOf2 = (field2) => mapping3.find(({ name: name3 }) => name3 === field2)?.column_name;
   const columns = transforms.flatMap((transform) => {
     if (transform.type !== "dedup") return [];
@@ -28804,9 +28804,9 @@ var init_part = __esm({
 
 // reconciler/migrate/join.ts
 function sidesOf(root) {
-  const join12 = root.get("join");
-  if (!join12.get("enabled").isOn) return void 0;
-  const sources = join12.get("sources").items();
+  const join13 = root.get("join");
+  if (!join13.get("enabled").isOn) return void 0;
+  const sources = join13.get("sources").items();
   const [lefts, rights] = ["left", "right"].map(
     (side) => sources.filter((one2) => one2.get("orientation").text === side)
   );
@@ -28814,10 +28814,10 @@ function sidesOf(root) {
   if (left !== void 0 && right !== void 0 && lefts?.length === 1 && rights?.length === 1) return { left, right };
   const expected3 = "one source with orientation left and one with orientation right";
   const found2 = `${lefts?.length} left and ${rights?.length} right among ${sources.length} sources`;
-  throw new MigrationError("join", [{ path: join12.get("sources").path, expected: expected3, found: found2 }]);
+  throw new MigrationError("join", [{ path: join13.get("sources").path, expected: expected3, found: found2 }]);
 }
 function joinOf(root, { left, right }, outputs3) {
-  const join12 = root.get("join");
+  const join13 = root.get("join");
   const fields = outputs3.map(
     ({ entry: { source_id, name: name3, field: field2 }, output_name, from }) => mapping(
       {
@@ -28829,18 +28829,18 @@ function joinOf(root, { left, right }, outputs3) {
     )
   );
   const members = {
-    enabled: leaf(true, join12.get("enabled")),
-    type: text3(join12.get("type")),
-    left_source: sideOf(left, join12),
-    right_source: sideOf(right, join12),
+    enabled: leaf(true, join13.get("enabled")),
+    type: text3(join13.get("type")),
+    left_source: sideOf(left, join13),
+    right_source: sideOf(right, join13),
     output_fields: list2(fields, root.get("schema", "fields"))
   };
-  return mapping(members, join12);
+  return mapping(members, join13);
 }
-function sideOf(side, join12) {
+function sideOf(side, join13) {
   const [source_id, key] = [text3(side.get("source_id")), text3(side.get("join_key"))];
   const part2 = mapping({ source_id, key, time_window: text3(side.get("time_window")) }, side);
-  return { ...part2, keeps: [join12.get("sources").path, ...part2.keeps, side.get("orientation").path] };
+  return { ...part2, keeps: [join13.get("sources").path, ...part2.keeps, side.get("orientation").path] };
 }
 function joinOutputs3(entries, columnOf2, warn) {
   const outputs3 = entries.map((entry3) => ({ entry: entry3, output_name: columnOf2(entry3).text, from: columnOf2(entry3) }));
@@ -31916,9 +31916,9 @@ var init_handler = __esm({
         if (this.fsw.closed) {
           return;
         }
-        const dirname5 = sp.dirname(file);
+        const dirname6 = sp.dirname(file);
         const basename4 = sp.basename(file);
-        const parent = this.fsw._getWatchedDir(dirname5);
+        const parent = this.fsw._getWatchedDir(dirname6);
         let prevStats = stats;
         if (parent.has(basename4))
           return;
@@ -31945,7 +31945,7 @@ var init_handler = __esm({
                 prevStats = newStats2;
               }
             } catch (error2) {
-              this.fsw._remove(dirname5, basename4);
+              this.fsw._remove(dirname6, basename4);
             }
           } else if (parent.has(basename4)) {
             const at2 = newStats.atimeMs;
@@ -41314,9 +41314,9 @@ ${what} \`sluice plan\` prints all.
         const limit2 = Math.min(this.#most, this.#text.length + most3);
         let added = 0;
         for (const part2 of parts) {
-          const join12 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
-          if (this.#text.length + join12.length + part2.length > limit2) continue;
-          this.#text += join12 + part2;
+          const join13 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
+          if (this.#text.length + join13.length + part2.length > limit2) continue;
+          this.#text += join13 + part2;
           added += 1;
         }
         return added;
@@ -42014,8 +42014,8 @@ var init_moved = __esm({
 init_terminal();
 
 // reconciler/cli/action/check.ts
-var import_promises19 = require("node:fs/promises");
-var import_node_path15 = require("node:path");
+var import_promises20 = require("node:fs/promises");
+var import_node_path16 = require("node:path");
 
 // reconciler/cli/files/validation.ts
 init_load();
@@ -43077,6 +43077,7 @@ function inputsOf(env) {
     path: optional(env, "path") ?? ".",
     isCommented: isSet(env, "comment", true),
     isUploaded: isSet(env, "upload-sarif", false),
+    isTested: isSet(env, "test", false),
     ...base !== void 0 && { base },
     ...vars !== void 0 && { vars },
     ...failOn !== void 0 && { failOn },
@@ -43138,6 +43139,92 @@ function annotation2(kind2, text5) {
   const escaped5 = text5.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
   return `::${kind2} title=sluice::${escaped5}`;
 }
+function annotationAt(kind2, { file, line }, text5) {
+  const path2 = file.replaceAll(
+    /[%\r\n:,]/g,
+    (one2) => `%${one2.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`
+  );
+  return annotation2(kind2, text5).replace(" title=", ` file=${path2},line=${line},title=`);
+}
+
+// reconciler/cli/action/tests.ts
+var import_node_child_process3 = require("node:child_process");
+var import_promises19 = require("node:fs/promises");
+var import_node_path15 = require("node:path");
+
+// reconciler/pipeline-tests/outcome.ts
+function counted3(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+// reconciler/cli/action/tests.ts
+init_escape();
+init_cli_error();
+init_terminal();
+var [longest10, mostPrinted] = [15 * 6e4, 64 * 1024 * 1024];
+var passedOn = ["PATH", "HOME", "TMPDIR", "TEMP", "RUNNER_TEMP", "LANG", "CI", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"];
+async function tested({ env, terminal }, { path: path2, vars }, runner) {
+  const own2 = Object.fromEntries(passedOn.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
+  const program = await installed((0, import_node_path15.join)((0, import_node_path15.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
+  const args = [program, "test", path2, "--format", "json", ...vars === void 0 ? [] : ["--vars", vars]];
+  const { said: said2, error: error2 } = await ran("node", args, { env: own2 });
+  const report = reportIn(said2);
+  if (report === void 0)
+    throw new CliError(`sluice test: ${printable(error2.trim() || "expected a report, found none")}`);
+  const { passed, failed, tests } = report;
+  terminal.out(`${counted3(tests.length, "test")}: ${passed} passed, ${failed} failed`);
+  const wrong = tests.filter(({ status }) => status !== "passed");
+  for (const one2 of wrong) terminal.out(annotationAt("error", one2, `${one2.name}: ${reasonOf3(one2)}`));
+  await runner.output({ "tests-passed": passed, "tests-failed": failed });
+  if (wrong.length > 0) await runner.summarise([summaryOf2(wrong)]);
+  return failed === 0;
+}
+async function installed(root, env, terminal) {
+  const program = (0, import_node_path15.join)(root, "dist/sluice.js");
+  if (await isThere(program)) return program;
+  terminal.out("Installing Sluice with chDB, for its tests.");
+  const { error: error2 } = await ran("npm", ["ci", "--no-audit", "--no-fund"], { env, cwd: root });
+  if (await isThere(program)) return program;
+  throw new CliError(
+    `input test: expected npm ci to install Sluice in ${root}, found no program afterwards: ${printable(error2.trim().slice(-2e3))}`
+  );
+}
+function isThere(file) {
+  return (0, import_promises19.access)(file).then(
+    () => true,
+    () => false
+  );
+}
+function ran(command2, args, options) {
+  const limits2 = { timeout: longest10, maxBuffer: mostPrinted };
+  return new Promise((resolve9) => {
+    (0, import_node_child_process3.execFile)(
+      command2,
+      args,
+      { ...options, ...limits2 },
+      (failure2, said2, error2) => resolve9({ said: said2, error: error2 === "" ? failure2?.message ?? "" : error2 })
+    );
+  });
+}
+function reportIn(said2) {
+  try {
+    return JSON.parse(said2);
+  } catch {
+    return void 0;
+  }
+}
+var longestValue = 300;
+function reasonOf3({ failure: failure2, mismatches = [] }) {
+  const shown5 = (word, value) => value === void 0 ? "" : `, ${word} ${printable(JSON.stringify(value).slice(0, longestValue))}`;
+  const differences3 = mismatches.map(({ section, kind: kind2, expected: expected3, found: found2 }) => {
+    return `${section} ${kind2}${shown5("expected", expected3)}${shown5("found", found2)}`;
+  });
+  return failure2 ?? differences3.join("; ");
+}
+function summaryOf2(wrong) {
+  const rows = wrong.map((one2) => `- ${code(`${one2.file}:${one2.line}`)} ${inline(one2.name)}: ${inline(reasonOf3(one2))}`);
+  return ["### Tests that fail", "", ...rows, "", "`sluice test` shows the difference.", ""].join("\n");
+}
 
 // reconciler/cli/action/check.ts
 var planFile = "sluice-plan.json";
@@ -43148,7 +43235,8 @@ async function check2(job) {
     const runner = new Runner(job.env);
     const isGood = await validated(job, inputs, runner);
     const isHarmless = await compared3(job, inputs, runner);
-    return isGood && isHarmless;
+    const isPassing = !inputs.isTested || await tested(job, inputs, runner);
+    return isGood && isHarmless && isPassing;
   } catch (error2) {
     if (!isExpected(error2)) throw error2;
     job.terminal.out(annotation2("error", printableLines(error2.message)));
@@ -43165,7 +43253,7 @@ async function validated(job, inputs, runner) {
   if (report.problems.length > 0) await runner.summarise([format(report, "markdown")]);
   const sarif = format(report, "sarif");
   if (inputs.sarif !== void 0) {
-    await (0, import_promises19.writeFile)(inputs.sarif, sarif);
+    await (0, import_promises20.writeFile)(inputs.sarif, sarif);
     await runner.output({ "sarif-file": inputs.sarif });
   }
   if (inputs.isUploaded) await uploaded(job, inputs, sarif);
@@ -43195,8 +43283,8 @@ async function compared3(job, inputs, runner) {
   const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env, progress }, inputs.path);
   if (warning2 !== void 0) job.terminal.out(annotation2("warning", printable(warning2)));
   const comment2 = markdownOf(report);
-  const file = (0, import_node_path15.join)(runner.folder, planFile);
-  await (0, import_promises19.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
+  const file = (0, import_node_path16.join)(runner.folder, planFile);
+  await (0, import_promises20.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
 `);
   await runner.output({ level: report.level, changes: report.changes.length, "plan-file": file });
   await runner.summarise([comment2]);

@@ -20,6 +20,7 @@ import { format } from "../../validate/formats/format.ts";
 import { counts } from "../../validate/formats/report.ts";
 import { BadInput, type Inputs, inputsOf } from "./inputs.ts";
 import { annotation, Runner } from "./runner.ts";
+import { tested } from "./tests.ts";
 
 /** What the action is given by its process. */
 export interface Job {
@@ -32,7 +33,8 @@ const planFile = "sluice-plan.json";
 const progress = new Progress({}, "sluice");
 
 /**
- * The GitHub Action: checks the pipeline files of a job, says what their change does, and comments on the pull request.
+ * The GitHub Action: checks the pipeline files of a job, says what their change does, comments on the pull
+ * request, and runs the tests of the pipelines if it is asked to.
  * Resolves with whether the job may go on.
  */
 export async function check(job: Job): Promise<boolean> {
@@ -41,7 +43,8 @@ export async function check(job: Job): Promise<boolean> {
     const runner = new Runner(job.env);
     const isGood = await validated(job, inputs, runner);
     const isHarmless = await compared(job, inputs, runner);
-    return isGood && isHarmless;
+    const isPassing = !inputs.isTested || (await tested(job, inputs, runner));
+    return isGood && isHarmless && isPassing;
   } catch (error) {
     if (!isExpected(error)) throw error;
     job.terminal.out(annotation("error", printableLines(error.message)));

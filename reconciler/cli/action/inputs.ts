@@ -9,6 +9,8 @@ export interface Inputs {
   /** Where the SARIF file is written. */
   sarif?: string;
   isUploaded: boolean;
+  /** Whether the tests of the pipelines are run. */
+  isTested: boolean;
   token?: string;
 }
 
@@ -21,6 +23,7 @@ export const inputNames = [
   "comment",
   "sarif",
   "upload-sarif",
+  "test",
   "working-directory",
   "github-token",
 ] as const;
@@ -45,6 +48,7 @@ export function inputsOf(env: Environment): Inputs {
     path: optional(env, "path") ?? ".",
     isCommented: isSet(env, "comment", true),
     isUploaded: isSet(env, "upload-sarif", false),
+    isTested: isSet(env, "test", false),
     ...(base !== undefined && { base }),
     ...(vars !== undefined && { vars }),
     ...(failOn !== undefined && { failOn }),

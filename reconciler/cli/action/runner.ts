@@ -47,3 +47,16 @@ export function annotation(kind: "error" | "warning" | "notice", text: string): 
   const escaped = text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
   return `::${kind} title=sluice::${escaped}`;
 }
+
+/** The same at a line of a file. */
+export function annotationAt(
+  kind: "error" | "warning" | "notice",
+  { file, line }: { file: string; line: number },
+  text: string,
+): string {
+  const path = file.replaceAll(
+    /[%\r\n:,]/g,
+    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
+  );
+  return annotation(kind, text).replace(" title=", ` file=${path},line=${line},title=`);
+}

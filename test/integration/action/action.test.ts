@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,10 +48,14 @@ interface JobOptions {
   inputs?: Record<string, string>;
   event?: object;
   first?: FirstAnswer[];
+  /** The folder with the bundle. */
+  at?: string;
+  /** A folder with programs that are found first. */
+  path?: string;
 }
 
 /** Runs the committed bundle as a runner does, in the repository with what is not committed there. */
-async function run({ inputs = {}, event, first = [] }: JobOptions = {}): Promise<Ran> {
+async function run({ inputs = {}, event, first = [], at = action, path = "" }: JobOptions = {}): Promise<Ran> {
   started ??= await GitHost.start({ kind: "github", number: 12, first });
   const host = started;
   const [eventFile, outputs, summary, modules] = ["event", "outputs", "summary", "modules"].map((name) =>
@@ -62,7 +66,7 @@ async function run({ inputs = {}, event, first = [] }: JobOptions = {}): Promise
   for (const file of [outputs, summary, modules]) await writeFile(file!, "");
   const given = { "github-token": token, ...inputs };
   const env = {
-    PATH: process.env["PATH"],
+    PATH: `${path}:${process.env["PATH"]}`,
     HOME: folder,
     ...host.env(eventFile!),
     ...Object.fromEntries(Object.entries(given).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value])),
@@ -73,7 +77,7 @@ async function run({ inputs = {}, event, first = [] }: JobOptions = {}): Promise
     RUNNER_TEMP: folder,
     LOADED_MODULES: modules!,
   };
-  const argv = ["--import", recorder, join(action, "index.cjs")];
+  const argv = ["--import", recorder, join(at, "index.cjs")];
   const [code, out] = await new Promise<[number, string]>((done) => {
     execFile(process.execPath, argv, { env, cwd: repository.path }, (error, stdout, stderr) =>
       done([Number(error?.code ?? 0), stdout + stderr]),
@@ -109,7 +113,8 @@ test("action.yml has the inputs that are read, and the outputs that are set", as
   };
   expect(Object.keys(described.inputs).toSorted()).toEqual([...inputNames].toSorted());
   await put(filtered);
-  const { outputs } = await run({ inputs: { sarif: "found.sarif" } });
+  await writeFile(join(repository.path, "pipelines/orders.test.yaml"), "tests:\n  - { name: none, events: [] }\n");
+  const { outputs } = await run({ inputs: { sarif: "found.sarif", test: "true" } });
   expect(Object.keys(described.outputs).toSorted()).toEqual(Object.keys(outputs).toSorted());
 });
 
@@ -131,6 +136,52 @@ test("a change is a comment, which the next run replaces, and is in the summary 
   expect(next.outputs).toMatchObject({ level: "none", changes: "0" });
   expect(started!.comments.length).toBe(1);
   expect(started!.comments[0]!.body).toContain("Nothing that runs changes.");
+});
+
+test("with test, the tests beside the pipelines are run, and one that fails is an annotation and fails the job", async () => {
+  const file = join(repository.path, "pipelines/orders.test.yaml");
+  const event = "{ id: 1, level: error }";
+  const tests = (id: number): string =>
+    `tests:\n  - name: errors\n    events: [{ event: ${event} }]\n    expect: { rows: [{ id: ${id} }] }\n`;
+  await writeFile(file, tests(1));
+  const good = await run({ inputs: { path: "pipelines", test: "true" } });
+  expect(good).toMatchObject({ code: 0, outputs: { "tests-passed": "1", "tests-failed": "0" } });
+  expect(good.out).toContain("1 test: 1 passed, 0 failed");
+  await writeFile(file, tests(2));
+  const bad = await run({ inputs: { path: "pipelines", test: "true" } });
+  expect(bad).toMatchObject({ code: 1, outputs: { "tests-passed": "0", "tests-failed": "1" } });
+  expect(bad.out).toContain(
+    '::error file=pipelines/orders.test.yaml,line=2,title=sluice::errors: rows missing, expected {"id":2}; rows unexpected, found {"id":1,',
+  );
+  expect(bad.summary).toContain("### Tests that fail");
+  const without = await run({ inputs: { path: "pipelines" } });
+  expect(without.code).toBe(0);
+  expect(without.outputs).not.toHaveProperty("tests-passed");
+});
+
+test("Sluice is installed for its tests where it is not there, without the token of the job", async () => {
+  const root = join(folder, "sluice");
+  const at = join(root, ".github/actions/validate");
+  await mkdir(at, { recursive: true });
+  await copyFile(join(action, "index.cjs"), join(at, "index.cjs"));
+  const programs = join(folder, "programs");
+  await mkdir(programs);
+  const report = JSON.stringify({ passed: 2, failed: 0, tests: [] });
+  const npm = `#!/bin/sh
+env >>"${folder}/installation"; echo "$PWD $*" >>"${folder}/installation"
+mkdir dist && echo 'console.log(${JSON.stringify(report)})' >dist/sluice.js\n`;
+  await writeFile(join(programs, "npm"), npm, { mode: 0o755 });
+  const ran = await run({ inputs: { path: "pipelines", test: "true" }, at, path: programs });
+  expect(ran).toMatchObject({ code: 0, outputs: { "tests-passed": "2" } });
+  const said = await readFile(join(folder, "installation"), "utf8");
+  expect(said).toMatch(/\/sluice ci --no-audit --no-fund$/m);
+  expect(said).not.toContain(token);
+
+  await rm(join(root, "dist"), { recursive: true });
+  await writeFile(join(programs, "npm"), "#!/bin/sh\necho 'no registry' >&2\nexit 1\n", { mode: 0o755 });
+  const failed = await run({ inputs: { path: "pipelines", test: "true" }, at, path: programs });
+  expect(failed.code).toBe(1);
+  expect(failed.out).toMatch(/::error title=sluice::input test: expected npm ci to install Sluice in .*: no registry/);
 });
 
 test("a bad file is an annotation at its place, in the summary, and fails the job", async () => {
