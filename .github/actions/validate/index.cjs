@@ -262,7 +262,7 @@ var init_pipeline_v3_schema = __esm({
           "x-expected": "at most 200 transforms"
         },
         join: {
-          description: "Joins two Kafka sources.",
+          description: "Joins two sources: topics of Kafka, or sources whose events are pushed.",
           "x-effect": "refuse",
           $ref: "#/definitions/join"
         },
@@ -934,7 +934,7 @@ var init_pipeline_v3_schema = __esm({
             },
             key: {
               description: "Field that must be equal on both sides.",
-              "x-rule": "a field of that source",
+              "x-rule": "a field of that source that is no array and no map",
               examples: ["user_id"],
               "x-effect": "forget",
               type: "string",
@@ -943,7 +943,7 @@ var init_pipeline_v3_schema = __esm({
             },
             time_window: {
               description: "How long an event waits for its partner; 0: without an end.",
-              "x-rule": "at most 168h",
+              "x-rule": "at most 168h, or 0",
               examples: ["1h"],
               "x-effect": "forget",
               type: "string",
@@ -956,14 +956,14 @@ var init_pipeline_v3_schema = __esm({
         },
         join: {
           title: "JoinDocument",
-          description: "Joins two Kafka sources by a key within a window.",
+          description: "Joins two sources by a key within a window.",
           type: "object",
           required: ["enabled"],
           additionalProperties: false,
           properties: {
             enabled: {
               description: "A disabled join has no effect.",
-              "x-rule": "true needs exactly two Kafka sources",
+              "x-rule": "true needs exactly two sources; a pipeline keeps its join, or has none",
               examples: [true],
               "x-effect": "refuse",
               type: "boolean"
@@ -1403,7 +1403,7 @@ var init_pipeline_v3_schema = __esm({
               }
             },
             transform: {
-              description: "Resources of the transforms of a source.",
+              description: "Resources of the transforms of a source, and of its side of a join.",
               "x-effect": "restart",
               type: "array",
               items: {
@@ -1502,6 +1502,7 @@ var init_pipeline_v3_schema = __esm({
                       },
                       memory: {
                         description: "Memory such as 512Mi; it caps the buffers.",
+                        "x-rule": "those of both sides of a join count together, for the index of what it buffers",
                         default: "1.5Gi",
                         examples: ["2Gi"],
                         "x-effect": "restart",
@@ -1968,7 +1969,8 @@ var init_quantity = __esm({
 // schemas/normalise-resources.ts
 function normaliseResources(file, batchSize2, stored) {
   const given3 = file.resources ?? {};
-  const transformed = (source_id) => file.transforms?.some((one2) => one2.source_id === source_id) ?? false;
+  const isJoined = file.join?.enabled === true;
+  const transformed = (source_id) => isJoined || (file.transforms?.some((one2) => one2.source_id === source_id) ?? false);
   return {
     nats: { stream: streamLimits(given3.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
     sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given3.sources, source_id)) })),
@@ -9588,7 +9590,9 @@ var init_codes = __esm({
       FIELD_REFERENCE: error("A name is not a field of the events at this place."),
       DUPLICATE_NAME: error("A name that must be unique is used twice."),
       TRANSFORM_COUNT: error("There are more transforms of a kind than a pipeline or a source can have."),
-      JOIN: error("A join does not have two different Kafka sources, or is combined with a transform that it excludes."),
+      JOIN: error(
+        "A join does not have two different Kafka sources, joins by a list or a mapping, or is combined with a transform that it excludes."
+      ),
       MAPPING_EMPTY: error("The sink writes no column."),
       COLUMN_MISMATCH: error("A field cannot feed a column of this type."),
       ALIAS_CONFLICT: error("Two spellings of one setting have different values."),
@@ -9632,6 +9636,10 @@ var init_codes = __esm({
       EXPRESSION_BRANCH: warning(
         "A part of an expression fails for the events on which it runs: they become dead letters."
       ),
+      JOIN_REPLAY: warning(
+        "A join reads both of its topics from their past, and joins by the time of arrival: events meet as they are read."
+      ),
+      JOIN_WITHOUT_END: warning("Left events of a join without a match stay buffered without an end."),
       DEDUP_KEY: warning("A dedup key has a type that identifies events poorly."),
       UNUSED: warning("A setting has no effect together with the others, such as a password without authentication."),
       BATCH: warning("Batch size, delay and the limits of the stream do not match."),
@@ -21851,7 +21859,11 @@ function* mustBeWindow(view) {
   );
 }
 function* mustBeJoinWindow(view) {
-  yield* mustLast(view, "a duration of at most 168h", (length) => length >= 0n && length <= longestWindow);
+  yield* mustLast(
+    view,
+    "a duration of at most 168h, or 0 for no end",
+    (length) => length >= 0n && length <= longestWindow
+  );
 }
 function* mustBePositive(view) {
   yield* mustLast(view, "a duration of more than 0", (length) => length > 0n);
@@ -22071,7 +22083,9 @@ function* oneKind(document2) {
   if (kind2 === void 0) return;
   for (const source of others2) {
     const type = source.get("type");
-    if (kindOfSource(source) !== kind2) {
+    const other = kindOfSource(source);
+    if (joins(document2) && kind2.isPushed && other !== kind2 && other?.isPushed === true) continue;
+    if (other !== kind2) {
       yield type.problem("SOURCE_MIX", {
         expected: `sources of one kind, here ${kind2.name}`,
         found: found(type.value, type.path)
@@ -22100,6 +22114,7 @@ function* schemaFieldNames(document2) {
   }
 }
 function* originsDiffer(document2) {
+  if (joins(document2)) return;
   for (const { name: name3, origin: origin3, isPushed: isPushed2 } of kinds2) {
     if (origin3 === void 0) continue;
     const origins = sourcesOf(document2, (kind2) => kind2.name === name3).map((source) => source.get(origin3.key));
@@ -22216,9 +22231,26 @@ var init_sources = __esm({
 function* joinSources(document2) {
   if (!joins(document2)) return;
   const sources = document2.sources();
-  const kafka2 = document2.sources("kafka");
-  if (kafka2.length === 2 && sources.length === 2) return;
-  yield document2.get("join").problem("JOIN", { expected: "exactly two kafka sources to join", found: `${kafka2.length} of ${sources.length}` });
+  if (sources.length !== 2) {
+    const expected3 = "exactly two sources to join";
+    yield document2.get("join").problem("JOIN", { expected: expected3, found: String(sources.length) });
+    return;
+  }
+  const [one2, other] = sources;
+  if (originOf2(one2) === void 0 || originOf2(one2) !== originOf2(other)) return;
+  const [configs, others2] = [transformsOf(document2, one2), transformsOf(document2, other)];
+  if ((0, import_node_util3.isDeepStrictEqual)(configs, others2)) return;
+  yield document2.get("join").problem("JOIN", {
+    expected: `the same transforms for both sides, as both read ${printable2(originOf2(one2))}`,
+    found: `${configs.length} and ${others2.length}${configs.length === others2.length ? " that differ" : ""}`
+  });
+}
+function originOf2(source) {
+  const origin3 = kindOfSource(source)?.origin;
+  return origin3 && source.get(origin3.key).text;
+}
+function transformsOf(document2, source) {
+  return document2.transforms().filter((transform) => transform.get("source_id").text === source.get("source_id").text).map((transform) => [transform.get("type").value, transform.get("config").value]);
 }
 function* joinSides(document2) {
   if (!joins(document2)) return;
@@ -22233,6 +22265,27 @@ function* joinSides(document2) {
   if (id === void 0 || id.isBlank || id.text !== left?.get("source_id").text) return;
   yield id.problem("JOIN", { expected: "another source than the left side", found: found(id.value, id.path) });
 }
+function* joinKeyTypes(document2) {
+  if (!joins(document2)) return;
+  for (const side of ["left_source", "right_source"]) {
+    const [key, source_id] = ["key", "source_id"].map((name3) => document2.get("join", side, name3));
+    const type = fieldType(sourceFeed(document2, source_id?.text), key?.text ?? "");
+    if (key === void 0 || type !== "array" && type !== "map") continue;
+    yield key.problem("JOIN", {
+      expected: "a key of type string, int, uint, float or bool",
+      found: `"${printable2(key.text ?? "")}" of type ${type}`,
+      suggestion: type === "map" ? "declare the field inside of it that identifies the event" : void 0
+    });
+  }
+}
+function* endlessLeft(document2) {
+  const window3 = document2.get("join", "left_source", "time_window");
+  if (!joins(document2) || window3.text === void 0 || parseDuration(window3.text) !== 0n) return;
+  yield window3.problem("JOIN_WITHOUT_END", {
+    expected: "a window that ends: a left event without a match stays buffered as long as that",
+    found: `${found(window3.value, window3.path)}, which has no end`
+  });
+}
 function* joinOutputs(document2) {
   if (!joins(document2)) return;
   const outputs3 = document2.get("join", "output_fields").items();
@@ -22245,14 +22298,35 @@ function* joinOutputs(document2) {
   );
   yield* mustDiffer(names5, "DUPLICATE_NAME", "each field of the joined event once");
 }
-var joinRules;
+function* replay(document2) {
+  if (!joins(document2) || document2.get("x-sluice", "start").text === "latest") return;
+  const sources = document2.sources("kafka");
+  const [left, right] = ["left_source", "right_source"].map((side) => {
+    const source_id = document2.get("join", side, "source_id").text;
+    return sources.find((source) => source.get("source_id").text === source_id);
+  });
+  if (left === void 0 || right === void 0 || left === right) return;
+  const isStarted = document2.get("x-sluice", "start").exists;
+  const offsets = [left, right].map((source) => source.get("consumer_group_initial_offset"));
+  if (!isStarted && offsets.some(({ text: text5 }) => text5?.trim().toLowerCase() === "latest")) return;
+  const at2 = isStarted ? document2.get("x-sluice", "start") : document2.get("join", "left_source", "source_id");
+  yield at2.problem("JOIN_REPLAY", {
+    expected: "a left topic that is read from its end, or after the right side is loaded: a replay joins by arrival",
+    found: "both topics read from their past at the same time",
+    suggestion: `write consumer_group_initial_offset: latest for "${printable2(left.get("source_id").text ?? "")}"`
+  });
+}
+var import_node_util3, joinRules;
 var init_join = __esm({
   "reconciler/validate/rules/join.ts"() {
     "use strict";
+    import_node_util3 = require("node:util");
+    init_schemas();
     init_problem();
     init_feeds();
+    init_source_kinds();
     init_references();
-    joinRules = [joinSources, joinSides, joinOutputs];
+    joinRules = [joinSources, joinSides, joinKeyTypes, endlessLeft, joinOutputs, replay];
   }
 });
 
@@ -22398,7 +22472,7 @@ function* streamAliases(document2) {
   ]) {
     const [one2, other] = [stream(document2).get(key), stream(document2).get(alias)];
     const same = canonical[alias];
-    if (!one2.exists || !other.exists || same === void 0 || (0, import_node_util3.isDeepStrictEqual)(same(one2.value), same(other.value)))
+    if (!one2.exists || !other.exists || same === void 0 || (0, import_node_util4.isDeepStrictEqual)(same(one2.value), same(other.value)))
       continue;
     yield other.problem("ALIAS_CONFLICT", {
       expected: `the value of ${key}, which it is another spelling of`,
@@ -22492,11 +22566,11 @@ function* requests(document2) {
     }
   }
 }
-var import_node_util3, resourceRules, stream, perSource, canonical, mostReplicas, quantityRules;
+var import_node_util4, resourceRules, stream, perSource, canonical, mostReplicas, quantityRules;
 var init_resources = __esm({
   "reconciler/validate/rules/resources.ts"() {
     "use strict";
-    import_node_util3 = require("node:util");
+    import_node_util4 = require("node:util");
     init_schemas();
     init_problem();
     init_references();
@@ -22542,7 +22616,6 @@ function readerOf(source) {
   return isPushed2 === true ? `a ${name3}, which is one listener` : `a ${name3} source, which has one reader`;
 }
 function* fewerMembers(document2) {
-  if (joins(document2)) return;
   const given3 = sourcesOf(document2, (kind2) => kind2.hasConsumerGroup).flatMap((source) => entryOf2(document2, "sources", source)).flatMap((entry3) => {
     const replicas2 = entry3.get("replicas");
     return typeof replicas2.value === "number" ? [{ replicas: replicas2, count: replicas2.value }] : [];
@@ -28788,17 +28861,17 @@ function origin2({ path: path2 }) {
 }
 function inOrderOf(field2, members) {
   const order3 = new Map(field2.keys().map((key, index) => [key, index]));
-  const isSibling = ({ at: at2 }) => at2.length === field2.path.length + 1 && (0, import_node_util4.isDeepStrictEqual)(at2.slice(0, -1), field2.path) && order3.has(`${at2.at(-1)}`);
+  const isSibling = ({ at: at2 }) => at2.length === field2.path.length + 1 && (0, import_node_util5.isDeepStrictEqual)(at2.slice(0, -1), field2.path) && order3.has(`${at2.at(-1)}`);
   const rank = ([, { at: at2 }]) => order3.get(`${at2.at(-1)}`) ?? 0;
   const siblings = members.filter(([, part2]) => isSibling(part2)).toSorted((a, b3) => rank(a) - rank(b3));
   let next2 = 0;
   return members.map((member2) => isSibling(member2[1]) ? siblings[next2++] ?? member2 : member2);
 }
-var import_node_util4;
+var import_node_util5;
 var init_part = __esm({
   "reconciler/migrate/part.ts"() {
     "use strict";
-    import_node_util4 = require("node:util");
+    import_node_util5 = require("node:util");
   }
 });
 
@@ -28904,7 +28977,7 @@ var init_schema_list = __esm({
 });
 
 // reconciler/migrate/transforms.ts
-function transformsOf(root, topics, keepBehaviour, warn) {
+function transformsOf2(root, topics, keepBehaviour, warn) {
   const [filter2, stateless] = [root.get("filter"), root.get("stateless_transformation")];
   const dedups = topics.filter(hasDedup2);
   const transforms = [
@@ -29014,7 +29087,7 @@ function resourcesOf(root, topics, sides, warn) {
   const members = {
     nats: streamOf(given3.get("nats")),
     sources: sourcesOf2(root, topics, sides, warn),
-    transform: transformsOf2(root, topics),
+    transform: transformsOf3(root, topics),
     sink: whole3(given3.get("sink"), {})
   };
   if (given3.get("join").keys().length > 0) {
@@ -29056,7 +29129,7 @@ function sourcesOf2(root, topics, sides, warn) {
   }
   return entries.length === 0 ? void 0 : list2(entries, ingestor);
 }
-function transformsOf2(root, topics) {
+function transformsOf3(root, topics) {
   const component = root.get("pipeline_resources", "transform");
   const dedups = topics.filter(hasDedup2);
   const sources = new Map(dedups.map(({ source_id, id }) => [source_id, id]));
@@ -29345,7 +29418,7 @@ function convert(document2, { keepBehaviour = false } = {}) {
     pipeline_id: text3(root.get("pipeline_id")),
     name: text3(root.get("name")),
     sources: sourcesOf3(root, { topics, entries, undeclared }, warn),
-    transforms: transformsOf(root, topics, keepBehaviour, warn),
+    transforms: transformsOf2(root, topics, keepBehaviour, warn),
     join: sides && outputs3 && joinOf(root, sides, outputs3),
     sink: sinkOf(root, entries, outputs3, warn),
     metadata: metadataOf(root.get("metadata")),
@@ -29732,11 +29805,11 @@ function refusedDocument({ file, line, claims }, problems) {
   const refused = { file, line, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
   return isForeign ? { ...refused, isForeign } : refused;
 }
-var import_node_util5, Loader, Room;
+var import_node_util6, Loader, Room;
 var init_load = __esm({
   "reconciler/desired/load.ts"() {
     "use strict";
-    import_node_util5 = require("node:util");
+    import_node_util6 = require("node:util");
     init_check2();
     init_problem();
     init_schemas();
@@ -29787,7 +29860,7 @@ var init_load = __esm({
         if (rules4.length === 0) return nothingIgnored;
         const paths = pathsOf(files);
         const known2 = this.#ignoring;
-        const isKnown = (0, import_node_util5.isDeepStrictEqual)(known2.paths, paths) && rules4.every(({ bytes }, at2) => isSame2(known2.rules[at2].bytes, bytes));
+        const isKnown = (0, import_node_util6.isDeepStrictEqual)(known2.paths, paths) && rules4.every(({ bytes }, at2) => isSame2(known2.rules[at2].bytes, bytes));
         if (!isKnown) this.#ignoring = { rules: rules4, paths, found: await this.#reader.ignored(rules4, paths, signal) };
         return this.#ignoring.found;
       }
@@ -31094,7 +31167,7 @@ function variableReader(settings2, read = readText) {
   let known2 = /* @__PURE__ */ new Map();
   return async () => {
     const found2 = await readVariables(settings2, read);
-    if (!(0, import_node_util6.isDeepStrictEqual)(found2, known2)) known2 = found2;
+    if (!(0, import_node_util7.isDeepStrictEqual)(found2, known2)) known2 = found2;
     return known2;
   };
 }
@@ -31116,11 +31189,11 @@ async function ofFile(file, read) {
   if (problems.length > 0) throw new CliError(problems.join("\n"));
   return entries.map(({ key, text: text5 = "" }) => [key, text5]);
 }
-var import_node_util6;
+var import_node_util7;
 var init_variables2 = __esm({
   "reconciler/cli/invocation/variables.ts"() {
     "use strict";
-    import_node_util6 = require("node:util");
+    import_node_util7 = require("node:util");
     init_cli_error();
     init_resolve_settings();
     init_settings();
@@ -33334,16 +33407,16 @@ function isOfReferences(text5) {
   return references2.join("") === text5;
 }
 function isHidden3(value, path2) {
-  return !(0, import_node_util7.isDeepStrictEqual)(value, shown2(value, path2));
+  return !(0, import_node_util8.isDeepStrictEqual)(value, shown2(value, path2));
 }
 function secret(value) {
   return value === void 0 ? void 0 : hidden;
 }
-var import_node_util7, hidden;
+var import_node_util8, hidden;
 var init_shown = __esm({
   "reconciler/desired/shown.ts"() {
     "use strict";
-    import_node_util7 = require("node:util");
+    import_node_util8 = require("node:util");
     init_schemas();
     hidden = "<secret>";
   }
@@ -33460,7 +33533,8 @@ function differences2(from, to2) {
   const root = { names: [], at: [], keyed };
   return [
     ...kindOfSource2(from.config, to2.config, root),
-    ...compare(from.config, to2.config, root),
+    ...joinOrNone(from.config, to2.config, root),
+    ...compare(...comparable2(from.config, to2.config), root),
     ...compare(from.options, to2.options, { ...root, names: ["x-sluice"], at: ["x-sluice"] })
   ];
 }
@@ -33472,7 +33546,7 @@ function dedupSources(config) {
   return config.transforms.filter(({ type }) => type === "dedup").map(({ source_id }) => source_id);
 }
 function compare(from, to2, spot) {
-  if ((0, import_node_util8.isDeepStrictEqual)(from, to2)) return [];
+  if ((0, import_node_util9.isDeepStrictEqual)(from, to2)) return [];
   if (isObject(from) && isObject(to2)) {
     const keys2 = /* @__PURE__ */ new Set([...Object.keys(from), ...Object.keys(to2)]);
     return [...keys2].flatMap((key) => compare(from[key], to2[key], into(spot, key, key)));
@@ -33489,6 +33563,15 @@ function kindOfSource2(from, to2, spot) {
   const type = into(into(into(spot, "sources", "sources"), String(at2), at2), "type", "type");
   return compare(from.sources[gone]?.type, to2.sources[at2]?.type, type);
 }
+function joinOrNone(from, to2, spot) {
+  const enabled = into(into(spot, "join", "join"), "enabled", "enabled");
+  return compare(from.join !== void 0, to2.join !== void 0, enabled);
+}
+function comparable2(from, to2) {
+  if (from.join === void 0 === (to2.join === void 0)) return [from, to2];
+  const [{ join: _from, ...before }, { join: _to, ...after }] = [from, to2];
+  return [before, after];
+}
 function compareLists(from, to2, ids, spot) {
   const before = new Map(from.map((entry3, index) => [ids(entry3), { entry: entry3, index }]));
   const after = new Map(to2.map((entry3, index) => [ids(entry3), { entry: entry3, index }]));
@@ -33498,7 +33581,7 @@ function compareLists(from, to2, ids, spot) {
   });
   const order3 = [...before.keys()].filter((id) => after.has(id));
   const newOrder = [...after.keys()].filter((id) => before.has(id));
-  return (0, import_node_util8.isDeepStrictEqual)(order3, newOrder) ? found2 : [...found2, difference(order3, newOrder, spot)];
+  return (0, import_node_util9.isDeepStrictEqual)(order3, newOrder) ? found2 : [...found2, difference(order3, newOrder, spot)];
 }
 function into(spot, name3, position2) {
   return { ...spot, names: [...spot.names, name3], at: [...spot.at, position2] };
@@ -33512,7 +33595,7 @@ function difference(from, to2, spot) {
     effect: effectBetween(from, to2, spot),
     ...from !== void 0 && { from: before },
     ...to2 !== void 0 && { to: after },
-    ...from !== void 0 && to2 !== void 0 && (0, import_node_util8.isDeepStrictEqual)(before, after) && { secret: true },
+    ...from !== void 0 && to2 !== void 0 && (0, import_node_util9.isDeepStrictEqual)(before, after) && { secret: true },
     ...isHidden3(to2, at2) && { isHidden: true }
   };
 }
@@ -33537,11 +33620,11 @@ function identity(from, to2) {
   );
   return keys2 && ((entry3) => keys2.map((key) => entry3[key]).join(" of "));
 }
-var import_node_util8, knownByFile, identities;
+var import_node_util9, knownByFile, identities;
 var init_differences = __esm({
   "reconciler/plan/decide/differences.ts"() {
     "use strict";
-    import_node_util8 = require("node:util");
+    import_node_util9 = require("node:util");
     init_schemas();
     init_shown();
     knownByFile = /* @__PURE__ */ new WeakMap();
@@ -33810,25 +33893,31 @@ function irreversibleOf(change, present) {
   ];
 }
 function eventsLostBy({ kind: kind2, calls }, present) {
-  const { status, held: held2, pending_batches } = present;
+  const { status, pending_batches } = present;
   if (kind2 === "delete" && status === "Terminated")
     return [...droppedOf(present, pending_batches), ...lettersOf(present)];
   if (kind2 === "recreate") return lettersOf(present);
-  return calls.includes("terminate") && held2 !== 0 ? droppedOf(present, 0) : [];
+  return calls.includes("terminate") ? [...droppedOf(present, 0), ...rowsOf(present)] : [];
 }
 function droppedOf({ config, held: held2 }, pending_batches) {
-  if (!isPushed(config) || held2 === 0 && pending_batches === 0) return [];
+  const isKept = !isPushed(config) && config.join === void 0;
+  if (isKept || held2 === 0 && pending_batches === 0) return [];
   return [{ code: "AcceptedEvents", facts: { held: held2, pending_batches } }];
+}
+function rowsOf({ config, join: join13, status }) {
+  if (config.join === void 0 || status === "Terminated" || join13?.rows === 0) return [];
+  return [{ code: "JoinRows", facts: join13 === void 0 ? {} : { rows: join13.rows } }];
 }
 function memoryLostBy({ kind: kind2, calls, fields }, present) {
   const { pipeline_id, config, options, status } = present;
   const ends2 = kind2 === "delete" || kind2 === "recreate";
-  const forgets = ends2 || calls.includes("terminate") || fields.some(({ effect }) => effect === "forget");
+  const forgets = (section) => ends2 || calls.includes("terminate") || fields.some(({ effect, path: path2 }) => effect === "forget" && path2.startsWith(section));
   const bringsToken = fields.some(({ path: path2 }) => path2 === "x-sluice.access_token");
   const isGenerated = hasAccessToken(config) && options.access_token === void 0;
   const run = fields.find(({ path: path2 }) => path2 === "x-sluice.take_over")?.to;
   return [
-    ...forgets && status !== "Terminated" ? keysOf2(present) : [],
+    ...forgets("transforms") && status !== "Terminated" ? keysOf2(present) : [],
+    ...forgets("join") && status !== "Terminated" ? bufferedOf(present) : [],
     ...isGenerated && (ends2 || bringsToken) ? [{ code: "AccessToken", facts: { pipeline_id } }] : [],
     ...typeof run === "string" ? [{ code: "GroupPlace", facts: { run } }] : []
   ];
@@ -33844,6 +33933,7 @@ function lostInEngine({ config, options }) {
     "AcceptedEvents",
     "DeadLetters",
     ...hasDedup3(config) ? ["DedupKeys"] : [],
+    ...config.join === void 0 ? [] : ["JoinEvents"],
     ...hasAccessToken(config) && options.access_token === void 0 ? ["AccessToken"] : []
   ];
 }
@@ -33853,12 +33943,16 @@ function lettersOf({ dead_letters: count }) {
 function keysOf2({ config, keys: keys2 }) {
   return hasDedup3(config) ? [{ code: "DedupKeys", facts: keys2 === void 0 ? {} : { keys: keys2 } }] : [];
 }
+function bufferedOf({ config, join: join13 }) {
+  if (config.join === void 0) return [];
+  return [{ code: "JoinEvents", facts: join13?.events === void 0 ? {} : { events: join13.events } }];
+}
 function memoryOf(desired, present) {
   const { pipeline_id, config } = present;
   const keepsToken = hasAccessToken(desired.config);
   const isBrought = keepsToken && desired.options.access_token !== void 0;
   const token5 = hasAccessToken(config) && !isBrought ? [{ code: "AccessToken", facts: keepsToken ? { pipeline_id } : {} }] : [];
-  return [...keysOf2(present), ...token5];
+  return [...keysOf2(present), ...bufferedOf(present), ...token5];
 }
 function hasDedup3({ transforms }) {
   return transforms.some(({ type }) => type === "dedup");
@@ -33893,14 +33987,25 @@ function created(desired, actual, described2, why) {
   const again = readAgain(desired, actual, described2);
   const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
   const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
+  const cautions = [...twice.map((facts) => ({ code: "RowsTwice", facts })), ...replay2(desired)];
   return {
     ...about(desired),
     kind: "create",
     cause: "New",
     why: why({ state, topics: beginning(desired), shared }),
     calls: ["create", ...fromCreated(state)],
-    ...twice.length > 0 && { cautions: twice.map((facts) => ({ code: "RowsTwice", facts })) }
+    ...cautions.length > 0 && { cautions }
   };
+}
+function replay2({ config, options }) {
+  const { join: join13 } = config;
+  if (join13 === void 0) return [];
+  const [left, right] = [join13.left_source, join13.right_source].map(({ source_id }) => {
+    const source = topicsOf2(config).find((one2) => one2.source_id === source_id);
+    const start = options.start ?? source?.consumer_group_initial_offset;
+    return start === "latest" ? void 0 : source?.topic;
+  });
+  return left === void 0 || right === void 0 ? [] : [{ code: "JoinReplays", facts: { left, right } }];
 }
 function fromCreated(state) {
   return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];
@@ -34036,27 +34141,37 @@ function causeOf(present) {
   if (holdsEvents(present)) return "EventsHeld";
   return isCommitted(present) ? "DeadLettersHeld" : "GroupBehind";
 }
-function holdsEvents({ held: held2, pending_batches }) {
-  return held2 !== 0 || pending_batches > 0;
+function holdsEvents(present) {
+  return present.held !== 0 || present.pending_batches > 0 || rowsOf2(present) !== 0;
+}
+function rowsOf2({ config, join: join13 }) {
+  return config.join === void 0 ? 0 : join13?.rows ?? "unknown";
 }
 function isCommitted({ config, uncommitted }) {
   return !hasConsumerGroup(config) || uncommitted === 0;
 }
 function effectOfDeletion(present) {
-  const { status, held: held2, pending_batches, dead_letters } = present;
+  const { status, dead_letters } = present;
   const place = keptInKafka(present);
   return {
     way: status === "Terminated" ? "dropped" : "kept",
-    holds: { held: held2, pending_batches, dead_letters },
+    holds: { ...unwrittenOf(present), dead_letters },
     ...place !== void 0 && { place }
   };
 }
-function unwrittenOf({ held: held2, pending_batches }) {
-  return { held: held2, pending_batches };
+function unwrittenOf({ held: held2, pending_batches, join: join13 }) {
+  const { rows = 0 } = join13 ?? {};
+  return { held: held2, pending_batches, ...rows > 0 && { rows } };
 }
 function unsettledOf(present, dead_letters) {
   const { uncommitted = "unknown" } = present;
-  return { ...unwrittenOf(present), dead_letters, ...!isCommitted(present) && { uncommitted } };
+  const rows = rowsOf2(present);
+  return {
+    ...unwrittenOf(present),
+    ...rows !== 0 && { rows },
+    dead_letters,
+    ...!isCommitted(present) && { uncommitted }
+  };
 }
 var init_ending = __esm({
   "reconciler/plan/decide/ending.ts"() {
@@ -34081,7 +34196,7 @@ function tablesOf(change, present, desired) {
   ];
 }
 function isSameTarget(before, after) {
-  return (0, import_node_util9.isDeepStrictEqual)(targetOf(before), targetOf(after));
+  return (0, import_node_util10.isDeepStrictEqual)(targetOf(before), targetOf(after));
 }
 function targetOf({ connection_params: { host: host2, database }, table }) {
   return { host: host2, database, table };
@@ -34106,11 +34221,11 @@ function typesOf({ mapping: mapping3 }) {
   const types2 = configuredTypes(mapping3);
   return new Map(mapping3.map(({ column_name }, index) => [column_name, types2[index] ?? ""]));
 }
-var import_node_util9;
+var import_node_util10;
 var init_tables = __esm({
   "reconciler/plan/decide/tables.ts"() {
     "use strict";
-    import_node_util9 = require("node:util");
+    import_node_util10 = require("node:util");
     init_language();
     init_change();
   }
@@ -34124,7 +34239,9 @@ function costsOf(change, present, desired) {
   if (present === void 0) return [];
   if (kind2 === "delete") return endOf2(pipeline_id, present);
   if (desired === void 0) return [];
-  if (kind2 === "recreate") return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }];
+  if (kind2 === "recreate") {
+    return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }, ...joinDropped(present)];
+  }
   return [...pauseOf(change, present), ...endingsOf(change, present), ...editOf(change, present, desired.config)];
 }
 function nonZero(figures2) {
@@ -34136,12 +34253,18 @@ function tokenMade(desired) {
   const { pipeline_id, options } = desired;
   return options.access_token === void 0 ? [{ code: "TokenMade", facts: { pipeline_id } }] : [];
 }
-function endOf2(pipeline_id, { config, status, dead_letters: count }) {
+function endOf2(pipeline_id, present) {
+  const { config, status, dead_letters: count } = present;
   const isDropped = status === "Terminated";
   return [
+    ...joinDropped(present),
     ...isPushed(config) && !isDropped ? [sendersRefused] : [],
     ...isDropped ? [] : [{ code: "DeadLettersFirst", facts: { pipeline_id, ...nonZero({ count }) } }]
   ];
+}
+function joinDropped({ config, status, join: join13 }, rows) {
+  if (config.join === void 0 || status === "Terminated") return [];
+  return [{ code: "JoinDropped", facts: nonZero({ events: join13?.events, rows }) }];
 }
 function pauseOf({ calls }, present) {
   const { config, status } = present;
@@ -34149,20 +34272,23 @@ function pauseOf({ calls }, present) {
   if (!calls.includes("stop")) return calls.includes("terminate") ? [] : [{ code: "AppliedLive", facts: {} }];
   if (!calls.includes("resume")) return [];
   const writes = unwrittenOf(present);
-  const isWriting = writes.held !== 0 || writes.pending_batches > 0;
+  const isWriting = writes.held !== 0 || writes.pending_batches > 0 || writes.rows !== void 0;
   return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...isWriting && { writes } } }];
 }
-function endingsOf({ calls }, { config, status, held: held2, lag }) {
-  if (status !== "Running" || calls.includes("resume")) return [];
+function endingsOf({ calls }, present) {
+  const { config, status, held: held2, lag, join: join13 } = present;
+  const dropped2 = calls.includes("terminate") ? joinDropped(present, join13?.rows) : [];
+  if (status !== "Running" || calls.includes("resume")) return dropped2;
   if (calls.includes("terminate") && isPushed(config))
     return [{ code: "EventsDropped", facts: nonZero({ held: held2 }) }, sendersRefused];
   const isStopped = calls.includes("stop") || calls.includes("terminate");
-  return isStopped && !isPushed(config) ? [{ code: "ReadingStops", facts: nonZero({ lag }) }] : [];
+  return isStopped && !isPushed(config) ? [...dropped2, { code: "ReadingStops", facts: nonZero({ lag }) }] : dropped2;
 }
-function editOf({ fields }, { config: from, keys: keys2 }, to2) {
+function editOf({ fields }, { config: from, keys: keys2, join: join13 }, to2) {
   if (fields.length === 0) return [];
   return [
     ...dedupCosts(from, to2, keys2),
+    ...joinCosts(from, to2, join13?.events),
     ...expressionCosts(from, to2),
     ...fieldCosts(from, to2),
     ...targetCosts(from, to2)
@@ -34184,6 +34310,11 @@ function dedupCost(source_id, before, after, figure2) {
   if (String(before.config.key) !== String(after.config.key))
     return [{ code: "DedupForgets", facts: { source_id, window: from, ...figure2 } }];
   return from === to2 ? [] : [{ code: "WindowChanges", facts: { source_id, from, to: to2 } }];
+}
+function joinCosts({ join: from }, { join: to2 }, events) {
+  if (from === void 0 || to2 === void 0) return [];
+  const keepsSides = (0, import_node_util11.isDeepStrictEqual)([from.left_source, from.right_source], [to2.left_source, to2.right_source]);
+  return keepsSides ? [] : [{ code: "JoinForgets", facts: nonZero({ events }) }];
 }
 function expressionCosts(from, to2) {
   const types2 = ["filter", "stateless"];
@@ -34215,16 +34346,16 @@ function declaredBy(source) {
 }
 function targetCosts({ sink: from }, { sink: to2 }) {
   const [before, after] = [targetOf(from), targetOf(to2)];
-  if (!(0, import_node_util10.isDeepStrictEqual)(before, after)) return [{ code: "TargetChanges", facts: { from: before, to: after } }];
+  if (!(0, import_node_util11.isDeepStrictEqual)(before, after)) return [{ code: "TargetChanges", facts: { from: before, to: after } }];
   const names5 = new Set(to2.mapping.map(({ column_name }) => column_name));
   const columns = from.mapping.map(({ column_name }) => column_name).filter((name3) => !names5.has(name3));
   return columns.length === 0 ? [] : [{ code: "ColumnsLeft", facts: { columns } }];
 }
-var import_node_util10, sendersRefused;
+var import_node_util11, sendersRefused;
 var init_costs = __esm({
   "reconciler/plan/decide/costs.ts"() {
     "use strict";
-    import_node_util10 = require("node:util");
+    import_node_util11 = require("node:util");
     init_language();
     init_change();
     init_ending();
@@ -34806,7 +34937,8 @@ function assumedState(pipelines, limit2) {
 function assumed({ pipeline_id, config, options, directives: { state } }) {
   const nothing3 = { held: 0, pending_batches: 0, dead_letters: 0 };
   const position2 = hasConsumerGroup(config) ? { lag: 0, uncommitted: 0 } : {};
-  return { pipeline_id, config, options, status: state, ...nothing3, ...position2 };
+  const join13 = config.join === void 0 ? {} : { join: { rows: 0 } };
+  return { pipeline_id, config, options, status: state, ...nothing3, ...position2, ...join13 };
 }
 function entryOf4({ file, directives: { prune, suspend, state } }) {
   return { file, prune, suspend, ...state === "Terminated" && { terminated: true } };
@@ -34979,6 +35111,19 @@ var init_live_state_schema = __esm({
             lag: { type: "number", minimum: 0, description: "Offsets of its topics that are not settled." },
             uncommitted: { type: "number", minimum: 0, description: "Settled offsets that are not committed." },
             keys: { type: "integer", minimum: 0, description: "Keys that dedup remembers." },
+            join: {
+              type: "object",
+              description: "What its join holds; absent without a join, or where that is not known.",
+              required: ["rows"],
+              properties: {
+                events: { type: "integer", minimum: 0, description: "Events that it buffers, of both sides." },
+                rows: {
+                  type: "integer",
+                  minimum: 0,
+                  description: "Rows that it has made and that are not in the table."
+                }
+              }
+            },
             paused: { type: "string", description: "Why it is paused." },
             intake: { const: "closed" },
             secrets: {
@@ -35108,7 +35253,7 @@ function previewOfLive(live, head) {
   return { ...preview, changes, notes: [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...preview.notes] };
 }
 function hidesSecrets({ config, options }, plain4) {
-  return !(0, import_node_util11.isDeepStrictEqual)([config, options], [plain4?.config, plain4?.options]);
+  return !(0, import_node_util12.isDeepStrictEqual)([config, options], [plain4?.config, plain4?.options]);
 }
 function notesOf({ holds: { everything, pin } }, pipeline_ids) {
   return [
@@ -35166,7 +35311,7 @@ function directivesBetween(before, after) {
   if (before === void 0 || after === void 0) return [];
   return compared2.flatMap((name3) => {
     const [from, to2] = [before.directives[name3], after.directives[name3]];
-    return (0, import_node_util11.isDeepStrictEqual)(from, to2) ? [] : [{ path: `x-sluice.${name3}`, effect: "none", from, to: to2 }];
+    return (0, import_node_util12.isDeepStrictEqual)(from, to2) ? [] : [{ path: `x-sluice.${name3}`, effect: "none", from, to: to2 }];
   });
 }
 function moves(old, now) {
@@ -35178,11 +35323,11 @@ function moves(old, now) {
 function unusable2({ file, line, pipeline_ids }) {
   return { code: "BaseUnusable", facts: { file, line, pipeline_ids } };
 }
-var import_node_util11, noHolds, compared2;
+var import_node_util12, noHolds, compared2;
 var init_preview = __esm({
   "reconciler/preview/preview.ts"() {
     "use strict";
-    import_node_util11 = require("node:util");
+    import_node_util12 = require("node:util");
     init_claimed();
     init_load();
     init_change();
@@ -40352,6 +40497,10 @@ function rowsTwiceText(shared) {
   const rows = [...old, ...shared.goesOn ? ["all new events"] : []];
   return `${readToo(shared)} into the same table: ${rows.join(" and ")} is in that table twice`;
 }
+function joinReplaysText({ left, right }) {
+  const topics = `topics ${left} and ${right} are both read from their past`;
+  return `${topics}, and a join is by arrival: left events meet the right event that was read before them, or wait for one as long as their window. Read the left topic from its end, or after the right side is loaded`;
+}
 function readToo({ topic, other, goesOn, start }) {
   const again = start === "latest" ? "is read too" : `is read again from ${startText(start)}`;
   return `topic ${topic}, which ${other} ${goesOn ? "reads" : "has read"}, ${again}`;
@@ -40419,18 +40568,19 @@ function pastLossNames(codes2) {
 function holdingsText(of) {
   return listed3(holdingParts(of));
 }
-function holdingParts({ held: held2, pending_batches, dead_letters }) {
+function holdingParts({ held: held2, pending_batches, rows = 0, dead_letters }) {
   return [
     held2 === "unknown" ? "accepted events in a stream that cannot be opened" : counted2(held2, "accepted event"),
     counted2(pending_batches, "pending batch", "pending batches"),
+    rows === "unknown" ? "rows of a join that has not been opened yet" : counted2(rows, "joined row"),
     counted2(dead_letters, "dead letter")
   ].filter((part2) => part2 !== "");
 }
-function isOne({ held: held2, pending_batches, dead_letters }) {
-  return held2 !== "unknown" && held2 + pending_batches + dead_letters === 1;
+function isOne({ held: held2, pending_batches, rows = 0, dead_letters }) {
+  return held2 !== "unknown" && rows !== "unknown" && held2 + pending_batches + rows + dead_letters === 1;
 }
-function writtenFirst({ held: held2, pending_batches }) {
-  const unwritten = { held: held2, pending_batches, dead_letters: 0 };
+function writtenFirst(of) {
+  const unwritten = { ...of, dead_letters: 0 };
   const text5 = holdingsText(unwritten);
   return text5 === "" ? "" : `; ${text5} ${isOne(unwritten) ? "is" : "are"} written first`;
 }
@@ -40443,6 +40593,8 @@ var init_losses2 = __esm({
       AcceptedEvents: "accepted events that are not written",
       DeadLetters: "its dead letters",
       DedupKeys: "what dedup remembers",
+      JoinEvents: "what its join buffers",
+      JoinRows: "rows of its join that are not written",
       AccessToken: "its access token",
       SecretValues: "the old values of its secrets",
       GroupPlace: "the committed offsets of its consumer group",
@@ -40453,13 +40605,17 @@ var init_losses2 = __esm({
       AcceptedEvents: (facts) => holdingsText({ ...facts, dead_letters: 0 }),
       DeadLetters: ({ count }) => counted2(count, "dead letter"),
       DedupKeys: ({ keys: keys2 }) => names3.DedupKeys + (keys2 === void 0 ? "" : ` (${keys2} keys)`),
+      JoinEvents: ({ events = 0 }) => names3.JoinEvents + (events === 0 ? "" : ` (${counted2(events, "event")})`),
+      JoinRows: ({ rows }) => rows === void 0 ? names3.JoinRows : `${counted2(rows, "row")} of its join`,
       AccessToken: ({ pipeline_id }) => names3.AccessToken + (pipeline_id === void 0 ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
       SecretValues: ({ secrets: secrets2 }) => `the old ${secrets2.length === 1 ? "value" : "values"} of ${listed3(secrets2)}`,
       GroupPlace: ({ run }) => `the committed offsets of its consumer group before run ${run} is taken over`
     };
     past = {
       AcceptedEvents: "accepted events that were not written",
-      DedupKeys: "what dedup remembered"
+      DedupKeys: "what dedup remembered",
+      JoinEvents: "what its join buffered",
+      JoinRows: "rows of its join that were not written"
     };
   }
 });
@@ -40538,8 +40694,8 @@ var init_ending2 = __esm({
 function reasonText({ code: code18, facts }) {
   return sentences[code18](facts);
 }
-function cautionText({ facts }) {
-  return rowsTwiceText(facts);
+function cautionText(caution) {
+  return caution.code === "RowsTwice" ? rowsTwiceText(caution.facts) : joinReplaysText(caution.facts);
 }
 function suspensionText({ by, since, reason: reason2 }) {
   const who = by === void 0 ? "" : `by ${by} `;
@@ -40751,6 +40907,8 @@ var init_costs2 = __esm({
       DedupForgets: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} forgets its window${figure(keys2, "key")}: repeats of the last ${shortDuration(window3)} pass once`,
       DedupEnds: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} ends${figure(keys2, "key")}: repeats, which were dropped within ${shortDuration(window3)}, are written from then on`,
       DedupBegins: ({ source_id, window: window3 }) => `dedup of ${source_id} begins with an empty window of ${shortDuration(window3)}: a repeat of an earlier event passes once`,
+      JoinForgets: ({ events }) => `the join forgets what it buffers${figure(events, "event")}: left events that wait get no row, and others match only right events that come from then on`,
+      JoinDropped: ({ events, rows }) => `what the join buffers${figure(events, "event")} is dropped${rows === void 0 ? "" : `, and so are rows of it${figure(rows, "row")} that are in no prepared batch`}`,
       WindowChanges: ({ source_id, from, to: to2 }) => `dedup of ${source_id} remembers new keys for ${shortDuration(to2)}, and those that it has for ${shortDuration(from)} as before`,
       ExpressionChanges: ({ source_id, type }) => type === "filter" ? `the filter of ${source_id} keeps other events from then on; rows that are written stay as they are` : `the stateless transform of ${source_id} makes other events from then on; rows that are written stay as they are`,
       FieldsDemanded: ({ source_id, fields }) => `events of ${source_id} become dead letters where ${someOf(fields)} ${fields.length === 1 ? "is missing, null or of another type" : "are missing, null or of other types"}`,
@@ -41137,12 +41295,15 @@ function whatOf({ kind: kind2, cause, level, effect, fields }) {
 function figuresText({ now }) {
   if (now === void 0) return "";
   const { status, events = 0, pending_batches, lag = 0, keys: keys2 = 0, dead_letters, paused } = now;
+  const { join_events = 0, join_rows = 0 } = now;
   return [
     paused === void 0 ? status : `${status} and paused (${paused})`,
     counted2(events, "event") && `${counted2(events, "event")} to write`,
     counted2(pending_batches, "prepared batch", "prepared batches"),
     lag === 0 ? "" : `lag ${lag}`,
     counted2(keys2, "key of dedup", "keys of dedup"),
+    counted2(join_events, "event in the join", "events in the join"),
+    counted2(join_rows, "joined row to write", "joined rows to write"),
     counted2(dead_letters, "dead letter")
   ].filter(Boolean).join(", ");
 }
@@ -41412,13 +41573,24 @@ function reported({ change, level, costs, tables, directives, present }) {
     ...present !== void 0 && { now: figuresOf(present) }
   };
 }
-function figuresOf({ status, held: held2, pending_batches, lag, keys: keys2, dead_letters, paused }) {
+function figuresOf({
+  status,
+  held: held2,
+  pending_batches,
+  lag,
+  keys: keys2,
+  join: join13,
+  dead_letters,
+  paused
+}) {
   return {
     status,
     ...held2 !== "unknown" && { events: held2 },
     pending_batches,
     ...lag !== void 0 && { lag },
     ...keys2 !== void 0 && { keys: keys2 },
+    ...join13?.events !== void 0 && { join_events: join13.events },
+    ...join13 !== void 0 && { join_rows: join13.rows },
     dead_letters,
     ...paused !== void 0 && { paused: cut3(paused) }
   };

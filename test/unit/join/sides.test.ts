@@ -122,10 +122,10 @@ describe("keys of both sides", () => {
   });
 });
 
-describe("one topic on both sides", () => {
-  const shared = (over: Record<string, unknown> = {}) =>
-    configOf({ sources: [kafka("l", "nodes", "k int", "id int"), kafka("r", "nodes", "k int", "n string")], ...over });
+const shared = (over: Record<string, unknown> = {}) =>
+  configOf({ sources: [kafka("l", "nodes", "k int", "id int"), kafka("r", "nodes", "k int", "n string")], ...over });
 
+describe("one topic on both sides", () => {
   test("gives each event to both, or to none", () => {
     const join = { ...configOf().join!, left_source: { source_id: "l", key: "id", time_window: "1h" } };
     const { arrivals, rejected } = written(shared({ join }), ["nodes", { k: 1, id: 2, n: "x" }], ["nodes", { k: 1 }]);

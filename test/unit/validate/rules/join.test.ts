@@ -229,8 +229,7 @@ describe("a join", () => {
   });
 });
 
-describe("a join of what is not two topics", () => {
-  const otlp = (left: string, right: string, more = ""): string => `version: v3
+const otlp = (left: string, right: string, more = ""): string => `version: v3
 pipeline_id: traced-logs
 sources:
   - ${left}
@@ -250,9 +249,11 @@ sink:
     - { name: message, column_name: message, column_type: String }
     - { name: span_id, column_name: span_id, column_type: String }
 `;
+const signal = (of: string, source_id: string): string => `{ type: otlp.${of}, source_id: ${source_id} }`;
+
+describe("a join of what is not two topics", () => {
   const hook =
     "{ type: webhook, source_id: left, schema_fields: [{ name: trace_id, type: string }, { name: attributes.text, type: string }] }";
-  const signal = (of: string, source_id: string): string => `{ type: otlp.${of}, source_id: ${source_id} }`;
 
   test.each([
     ["two signals", otlp(signal("logs", "left"), signal("traces", "right"))],
