@@ -122,6 +122,10 @@ describe("keys of both sides", () => {
   });
 });
 
+const dedup = (source_id: string) => ({ type: "dedup", source_id, config: { key: "k", time_window: "1h" } });
+
+const eventOf = (origin: string): Event => new Event(0, 0, Buffer.from('{"id":1,"k":2}'), 0, 14, origin);
+
 const shared = (over: Record<string, unknown> = {}) =>
   configOf({ sources: [kafka("l", "nodes", "k int", "id int"), kafka("r", "nodes", "k int", "n string")], ...over });
 
@@ -134,7 +138,6 @@ describe("one topic on both sides", () => {
   });
 
   test("needs the same transforms for both sources", () => {
-    const dedup = (source_id: string) => ({ type: "dedup", source_id, config: { key: "k", time_window: "1h" } });
     expect(() => compiled(shared({ transforms: [dedup("l")] }))).toThrow(
       "pipeline joined: expected the same transforms for both sides of the join, as both read nodes",
     );
@@ -148,7 +151,6 @@ test("events of a topic that a source has read before belong to its side; those 
   });
   const { sink } = compiled(configOf(), [former]);
   const writer = sink.begin(clock);
-  const eventOf = (origin: string): Event => new Event(0, 0, Buffer.from('{"id":1,"k":2}'), 0, 14, origin);
   expect(writer.add([eventOf("old")])).toEqual([]);
   expect(writer.add([eventOf("strange")])).toMatchObject([{ component: "join", reason: "schema_mismatch" }]);
   expect([...arrivalsOf(writer.body())].length).toBe(1);
