@@ -75,8 +75,8 @@ export class OpenJoin {
   };
 
   /**
-   * Ends the windows of the time before any batch that comes; resolves with why none may begin, as a text, while index or
-   * files are at their limit.
+   * Ends the windows of the time before any batch that comes; resolves with why none may begin, while index or files
+   * are at their limit.
    */
   readonly beforeBatch = async (oldest: number): Promise<{ text: string; way_out: string } | undefined> => {
     const join = await this.open();
