@@ -10,9 +10,8 @@ interface Trial {
   begin: number;
   now: number;
   log: GivenLog;
-  /** Resolves when the thread dies that it runs on, with the exception that nothing caught. */
-  death: Promise<Error>;
-  dies: (error: Error) => void;
+  /** Aborts when the thread dies that it runs on, with the exception that nothing caught. */
+  death: AbortController;
 }
 
 export type Fate<Result> = { kind: "done"; result: Result } | { kind: "died"; error: Error };
@@ -40,18 +39,16 @@ export class TrialThreads {
 
   /** Begins the trial of a pipeline at `begin`, in milliseconds since the epoch. Call it before the pipeline is created. */
   begin(pipeline_id: string, begin: number): void {
-    let dies: Trial["dies"] = () => undefined;
-    const death = new Promise<Error>((resolve) => (dies = resolve));
-    this.#trials.set(pipeline_id, { begin, now: begin, log: new GivenLog(), death, dies });
+    this.#trials.set(pipeline_id, { begin, now: begin, log: new GivenLog(), death: new AbortController() });
   }
 
   /** What `work` resolves with, or the exception of which the thread of the pipeline dies meanwhile: `work` is left then. */
   fateOf<Result>(pipeline_id: string, work: Promise<Result>): Promise<Fate<Result>> {
-    const { death } = this.#trial(pipeline_id);
-    return Promise.race([
-      work.then((result): Fate<Result> => ({ kind: "done", result })),
-      death.then((error): Fate<Result> => ({ kind: "died", error })),
-    ]);
+    const { signal } = this.#trial(pipeline_id).death;
+    const died = new Promise<Fate<Result>>((resolve) => {
+      signal.addEventListener("abort", () => resolve({ kind: "died", error: signal.reason as Error }), { once: true });
+    });
+    return Promise.race([work.then((result): Fate<Result> => ({ kind: "done", result })), died]);
   }
 
   /** Moves its clock on, by milliseconds. */
@@ -88,7 +85,7 @@ export class TrialThreads {
       });
       return;
     }
-    for (const pipeline_id of thread.pipelines) this.#trials.get(pipeline_id)?.dies(error);
+    for (const pipeline_id of thread.pipelines) this.#trials.get(pipeline_id)?.death.abort(error);
     thread.dies(error);
   }
 

@@ -49,11 +49,11 @@ function streamTerminal(out, err) {
     });
   }
   if (err.isTTY !== true) return { ...printing(out, err), isInteractive: out.isTTY === true };
-  let shown5 = "";
+  let shown6 = "";
   const progress2 = (line) => {
-    if (line === shown5) return;
-    shown5 = printable(line).slice(0, (err.columns ?? 80) - 1);
-    err.write(`${startOfLine}${shown5}`);
+    if (line === shown6) return;
+    shown6 = printable(line).slice(0, (err.columns ?? 80) - 1);
+    err.write(`${startOfLine}${shown6}`);
   };
   const printed3 = printing(out, err);
   const above = (print) => (text5) => {
@@ -10368,8 +10368,8 @@ function formatTime(time2, layout) {
 }
 function fraction(found2, nanoseconds) {
   const all = padded(nanoseconds, 9).slice(0, found2.length - 1);
-  const shown5 = found2[1] === "9" ? all.replace(/0+$/, "") : all;
-  return shown5 === "" ? "" : found2.charAt(0) + shown5;
+  const shown6 = found2[1] === "9" ? all.replace(/0+$/, "") : all;
+  return shown6 === "" ? "" : found2.charAt(0) + shown6;
 }
 function timeText(time2) {
   return formatTime(time2, "2006-01-02 15:04:05.999999999 -0700 MST");
@@ -21523,11 +21523,11 @@ function hiding(secrets2, replacement = mark2) {
   const hexadecimal2 = byLength(Array.from(known2, (secret2) => Buffer.from(secret2).toString("hex")));
   const encoded = byLength([...known2].flatMap(base64Parts));
   return (text5) => {
-    let shown5 = text5;
-    for (const secret2 of plain4) shown5 = shown5.replaceAll(secret2, replacement);
-    for (const digits2 of hexadecimal2) shown5 = replacedInAnyCase(shown5, digits2, replacement);
-    for (const part2 of encoded) shown5 = withoutRuns(shown5, part2, replacement);
-    return shown5.replaceAll(inUrl, `$1${replacement}@`).replaceAll(inSshUrl, `$1:${replacement}@`);
+    let shown6 = text5;
+    for (const secret2 of plain4) shown6 = shown6.replaceAll(secret2, replacement);
+    for (const digits2 of hexadecimal2) shown6 = replacedInAnyCase(shown6, digits2, replacement);
+    for (const part2 of encoded) shown6 = withoutRuns(shown6, part2, replacement);
+    return shown6.replaceAll(inUrl, `$1${replacement}@`).replaceAll(inSshUrl, `$1:${replacement}@`);
   };
 }
 function isLong(secret2) {
@@ -21583,14 +21583,14 @@ function withoutRuns(text5, part2, replacement) {
   });
 }
 function spliced(text5, searched, part2, replacement, around) {
-  let [shown5, done] = ["", 0];
+  let [shown6, done] = ["", 0];
   if (searched.length !== text5.length) return text5.replaceAll(part2, replacement);
   for (let at2 = searched.indexOf(part2); at2 !== -1; at2 = searched.indexOf(part2, done)) {
     const [start, end2] = around(at2, at2 + part2.length);
-    shown5 += text5.slice(done, Math.max(start, done)) + replacement;
+    shown6 += text5.slice(done, Math.max(start, done)) + replacement;
     done = end2;
   }
-  return shown5 + text5.slice(done);
+  return shown6 + text5.slice(done);
 }
 function isBase64(code18) {
   const isLetter = code18 >= 65 && code18 <= 90 || code18 >= 97 && code18 <= 122;
@@ -35279,10 +35279,10 @@ function previewAgainst(actual, before, head, holds = noHolds) {
   const { changes } = planWithHolds(actual, { ...desired, skipped }, holds).plan;
   const [old, now] = [byId2(before), byId2(desired.pipelines)];
   const all = changes.map((change) => previewed(change, actual, old, now));
-  const shown5 = all.filter(isShown2);
+  const shown6 = all.filter(isShown2);
   return {
-    changes: shown5,
-    unchanged: all.length - shown5.length,
+    changes: shown6,
+    unchanged: all.length - shown6.length,
     errors: desired.problems.filter(({ severity }) => severity === "error"),
     notes: [...moves(old, now), ...head.skipped.map((facts) => ({ code: "NotRead", facts }))]
   };
@@ -41365,9 +41365,9 @@ function factsOf(change) {
   ];
 }
 function listOf2(facts) {
-  const shown5 = facts.slice(0, mostFacts).map((fact) => `- ${fact}`);
-  const more = facts.length - shown5.length;
-  return shown5.length === 0 ? [] : [[...shown5, ...more > 0 ? [`- … and ${more} more`] : []].join("\n")];
+  const shown6 = facts.slice(0, mostFacts).map((fact) => `- ${fact}`);
+  const more = facts.length - shown6.length;
+  return shown6.length === 0 ? [] : [[...shown6, ...more > 0 ? [`- … and ${more} more`] : []].join("\n")];
 }
 function diffOf({ fields }) {
   if (fields.length === 0) return [];
@@ -42121,30 +42121,30 @@ async function movedIn(folder, ref, { settings: settings2, env }) {
   const { base, head } = await comparedFiles(tree, ref, void 0);
   const [before, after] = await loadedSides(settings2, tree, [base, head], signal);
   const { notes, changes } = previewOf(before, after, anyNumber);
-  const shown5 = (file) => (0, import_node_path11.join)(folder, (0, import_node_path11.relative)(tree.under, file));
+  const shown6 = (file) => (0, import_node_path11.join)(folder, (0, import_node_path11.relative)(tree.under, file));
   const moves2 = notes.flatMap((note) => note.code === "FileMoved" ? [note.facts] : []);
   return [
-    ...moves2.map(({ pipeline_id, from }) => moved4(pipeline_id, after, shown5, from)),
-    ...changes.flatMap((one2) => idChanged2(one2, after, shown5))
+    ...moves2.map(({ pipeline_id, from }) => moved4(pipeline_id, after, shown6, from)),
+    ...changes.flatMap((one2) => idChanged2(one2, after, shown6))
   ].flatMap((one2) => one2 ?? []);
 }
-function moved4(pipeline_id, { desired }, shown5, from) {
+function moved4(pipeline_id, { desired }, shown6, from) {
   const pipeline = desired.pipelines.find((one2) => one2.pipeline_id === pipeline_id);
   if (pipeline === void 0) return void 0;
   const path2 = ["pipeline_id"];
   const place = pipeline.place(path2);
   return problem(
     "FILE_MOVED",
-    { ...place, file: shown5(place.file) },
+    { ...place, file: shown6(place.file) },
     {
       path: path2,
-      expected: `${pipeline_id} in ${shown5(from)}, as before`,
-      found: `it in ${shown5(place.file)}`,
+      expected: `${pipeline_id} in ${shown6(from)}, as before`,
+      found: `it in ${shown6(place.file)}`,
       suggestion: "it runs on: move its tests too"
     }
   );
 }
-function idChanged2({ change }, { desired }, shown5) {
+function idChanged2({ change }, { desired }, shown6) {
   const { pipeline_id, why } = change;
   const pipeline = desired.pipelines.find((one2) => one2.pipeline_id === pipeline_id);
   if (why.code !== "IdChanged" || pipeline === void 0) return [];
@@ -42154,7 +42154,7 @@ function idChanged2({ change }, { desired }, shown5) {
   return [
     problem(
       "ID_CHANGED",
-      { ...place, file: shown5(place.file) },
+      { ...place, file: shown6(place.file) },
       {
         path: path2,
         expected: `${from}, which the file had before: pipeline_id cannot change`,
@@ -42285,9 +42285,9 @@ function tokensOf(line, column, parts) {
   let before = Math.min(column, lead.length);
   for (const [index, part2] of parts.entries()) {
     const end2 = parts[index + 1]?.at ?? line.length;
-    const shown5 = shownPart(line.slice(part2.at, end2), part2, index === parts.length - 1);
-    if (column >= part2.at) before = text5.length + Math.min(column - part2.at, shown5.visible);
-    text5 += shown5.text;
+    const shown6 = shownPart(line.slice(part2.at, end2), part2, index === parts.length - 1);
+    if (column >= part2.at) before = text5.length + Math.min(column - part2.at, shown6.visible);
+    text5 += shown6.text;
   }
   return { text: text5.trimEnd(), before };
 }
@@ -42876,11 +42876,11 @@ var commands = [
   ["info", "notice"]
 ];
 function githubReport(report) {
-  const shown5 = new Set(commands.flatMap(([severity]) => ofSeverity(report.problems, severity).slice(0, mostOfKind)));
-  const isCut = shown5.size < report.problems.length;
-  if (isCut) for (const one2 of ofSeverity(report.problems, "info").slice(mostOfKind - 1)) shown5.delete(one2);
-  const annotations2 = report.problems.filter((one2) => shown5.has(one2)).map((one2) => annotation(report, one2));
-  return [...annotations2, ...isCut ? [countOf(report, shown5.size)] : [], ...log(textReport(report))].join("\n");
+  const shown6 = new Set(commands.flatMap(([severity]) => ofSeverity(report.problems, severity).slice(0, mostOfKind)));
+  const isCut = shown6.size < report.problems.length;
+  if (isCut) for (const one2 of ofSeverity(report.problems, "info").slice(mostOfKind - 1)) shown6.delete(one2);
+  const annotations2 = report.problems.filter((one2) => shown6.has(one2)).map((one2) => annotation(report, one2));
+  return [...annotations2, ...isCut ? [countOf(report, shown6.size)] : [], ...log(textReport(report))].join("\n");
 }
 function annotation({ root }, problem2) {
   const { file, line, column, severity, code: code18 } = problem2;
@@ -42888,9 +42888,9 @@ function annotation({ root }, problem2) {
   const place = { file: pathFrom(root, file), line: `${line}`, col: `${column}`, title: code18 };
   return command(name3, place, withSuggestion(problem2));
 }
-function countOf({ problems }, shown5) {
+function countOf({ problems }, shown6) {
   const files = new Set(problems.map(({ file }) => file)).size;
-  const text5 = `${countsInWords(problems)} in ${files} ${files === 1 ? "file" : "files"}, of which ${shown5} are annotations: GitHub shows at most ${mostOfKind} of a kind. The log of this step has all of them.`;
+  const text5 = `${countsInWords(problems)} in ${files} ${files === 1 ? "file" : "files"}, of which ${shown6} are annotations: GitHub shows at most ${mostOfKind} of a kind. The log of this step has all of them.`;
   return command("notice", { title: "sluice validate" }, text5);
 }
 function command(name3, properties, text5) {
@@ -43387,11 +43387,13 @@ function reportIn(said2) {
 }
 var longestValue = 300;
 function reasonOf3({ failure: failure2, mismatches = [] }) {
-  const shown5 = (word, value) => value === void 0 ? "" : `, ${word} ${printable(JSON.stringify(value).slice(0, longestValue))}`;
   const differences3 = mismatches.map(({ section, kind: kind2, expected: expected3, found: found2 }) => {
     return `${section} ${kind2}${shown5("expected", expected3)}${shown5("found", found2)}`;
   });
   return failure2 ?? differences3.join("; ");
+}
+function shown5(word, value) {
+  return value === void 0 ? "" : `, ${word} ${printable(JSON.stringify(value).slice(0, longestValue))}`;
 }
 function summaryOf2(wrong) {
   const rows = wrong.map((one2) => `- ${code(`${one2.file}:${one2.line}`)} ${inline(one2.name)}: ${inline(reasonOf3(one2))}`);

@@ -6,7 +6,7 @@ import { code, inline } from "../../preview/escape.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { printable, type Terminal } from "../invocation/terminal.ts";
 import type { Inputs } from "./inputs.ts";
-import { annotation, annotationAt, type Runner } from "./runner.ts";
+import { annotationAt, type Runner } from "./runner.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -97,12 +97,14 @@ function reportIn(said: string): { passed: number; failed: number; tests: Printe
 const longestValue = 300;
 
 function reasonOf({ failure, mismatches = [] }: PrintedTest): string {
-  const shown = (word: string, value: unknown): string =>
-    value === undefined ? "" : `, ${word} ${printable(JSON.stringify(value).slice(0, longestValue))}`;
   const differences = mismatches.map(({ section, kind, expected, found }) => {
     return `${section} ${kind}${shown("expected", expected)}${shown("found", found)}`;
   });
   return failure ?? differences.join("; ");
+}
+
+function shown(word: string, value: unknown): string {
+  return value === undefined ? "" : `, ${word} ${printable(JSON.stringify(value).slice(0, longestValue))}`;
 }
 
 function summaryOf(wrong: readonly PrintedTest[]): string {
