@@ -115,7 +115,7 @@ export const codes = {
   PORT_GUESSED: warning("The HTTP port of ClickHouse is derived from the native one, because http_port is missing."),
   CREATE_TABLE: warning("A table that is to be created has a column with an incomplete type."),
   ORDER_BY: warning(
-    "With `sluice validate --resolve`: the table keeps one row of all that have one value of its ORDER BY, which lacks a column of the dedup key: rows that dedup keeps are dropped there.",
+    "With `sluice validate --resolve`: a table that keeps one row of each value of its ORDER BY lacks a column of the dedup key in it.",
   ),
   TABLE_NAME: warning("The name of the table seems to include its database."),
   SHARED_TABLE: warning("Two pipelines write to one table."),
@@ -125,9 +125,9 @@ export const codes = {
   ORPHANED_TEST: warning(
     "A file of tests, `NAME.test.yaml`, has no pipeline file `NAME.yaml` beside it, so nothing runs it. Only `sluice validate` says so.",
   ),
-  FILE_MOVED: warning("With `sluice validate --base`: a pipeline is in another file than at the base. It runs on."),
+  FILE_MOVED: warning("With `sluice validate --base`: a pipeline is in another file than at the base, and runs on."),
   ID_CHANGED: warning(
-    "With `sluice validate --base`: a file has another pipeline_id than at the base. A running Sluice refuses that, as `sluice plan` says.",
+    "With `sluice validate --base`: a file has another pipeline_id than at the base, which a running Sluice refuses.",
   ),
   TRANSFORM_ORDER: warning("Transforms are not written in the order in which they run: filter, dedup, stateless."),
   FILTER_CONSTANT: warning("A filter keeps every event, or none."),
@@ -156,7 +156,7 @@ export const codes = {
   TOO_MANY_PROBLEMS: info("A document, a file, or all files together have more problems than are shown."),
   NO_EFFECT: info("The format allows this, but it has no effect in one process or with this kind of source or sink."),
   CREATED_ORDER: info(
-    "A table that Sluice creates has `ORDER BY tuple()`, as `sluice plan` shows it, and so lacks the columns of the dedup key. Only `sluice validate` says so.",
+    "A table that Sluice creates has no ORDER BY with the columns of the dedup key. Only `sluice validate` says so.",
   ),
   CPU_NOT_ENFORCED: info("Amounts of cpu are kept and shown, not enforced. Reported once for a document."),
 } as const satisfies Record<string, Meaning>;
