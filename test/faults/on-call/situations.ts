@@ -94,6 +94,21 @@ export const situations: readonly Situation[] = [
     alert: "SluicePipelineStalled",
   },
   {
+    is: "a commit is of a class that waits for an approval in Git; the pipeline runs on",
+    of: "orders",
+    begin: async (scene) => {
+      await scene.restart(["--branch", "main", "--approve", "class>=restart"]);
+      await scene.commit({ "orders.yaml": scene.fileOf("orders", { expression: "id > 1" }) });
+      return async () => {
+        await scene.commit({ "orders.yaml": scene.fileOf("orders") });
+        await scene.restart();
+      };
+    },
+    row: ["False", "NotApproved"],
+    says: /Sluice-Approve: restart-[0-9a-f]{32}/,
+    alert: "SluiceChangeNotApproved",
+  },
+  {
     is: "two files describe one pipeline; it runs on",
     of: "orders",
     begin: async (scene) => {
