@@ -59,6 +59,8 @@ export class BufferedEvents {
   readonly #held: Record<Side, Held> = { left: { events: 0, bytes: 0 }, right: { events: 0, bytes: 0 } };
   /** What each segment holds of buffered events. */
   readonly #segments = new Map<number, Held>();
+  /** The one that was counted last. */
+  #counted: { segment: number; held: Held } | undefined;
 
   /** `windows`: how long events wait, in milliseconds; 0 without an end. */
   constructor(windows: Readonly<Record<Side, number>>) {
@@ -144,14 +146,9 @@ export class BufferedEvents {
   /** Buffers an event; of a right one, in the place of an earlier one with its key. Returns its slot. */
   add(side: Side, print: Uint32Array, arrival: Arrival): number {
     const slot = this.#take(side, print, arrival);
-    const table = this.#tables[side];
-    const before = table.get(print);
-    if (side === "left" && before !== 0) {
-      this.#link(before, slot);
-      return slot;
-    }
-    if (before !== 0) this.#release("right", before);
-    table.set(print, slot);
+    const before = this.#tables[side].exchange(print, slot, side === "right");
+    if (before !== 0 && side === "left") this.#link(before, slot);
+    else if (before !== 0) this.#release("right", before);
     return slot;
   }
 
@@ -167,6 +164,7 @@ export class BufferedEvents {
 
   /** Takes all buffered left events of a key out: they have matched. */
   takeLefts(print: Uint32Array): void {
+    if (this.#held.left.events === 0) return;
     let slot = this.#tables.left.get(print);
     if (slot !== 0) this.#tables.left.delete(print);
     while (slot !== 0) {
@@ -293,11 +291,18 @@ export class BufferedEvents {
   }
 
   #count(segment: number, events: number, length: number): void {
-    const held = this.#segments.get(segment) ?? { events: 0, bytes: 0 };
+    let held = this.#counted?.segment === segment ? this.#counted.held : this.#segments.get(segment);
+    if (held === undefined) {
+      held = { events: 0, bytes: 0 };
+      this.#segments.set(segment, held);
+    }
+    // Events that follow each other are mostly in one segment.
+    if (this.#counted?.held !== held) this.#counted = { segment, held };
     held.events += events;
     held.bytes += events * length;
-    if (held.events === 0) this.#segments.delete(segment);
-    else this.#segments.set(segment, held);
+    if (held.events > 0) return;
+    this.#segments.delete(segment);
+    this.#counted = undefined;
   }
 
   #freeSlot(): number {

@@ -29,6 +29,14 @@ export class SlotTable {
     this.#shardOf(print).set(print, slot);
   }
 
+  /**
+   * Gives a key a slot, in which its fingerprint is; one that has a slot keeps it unless it `replaces`. Returns the slot that
+   * it had; 0 where it had none. One search does both.
+   */
+  exchange(print: Uint32Array, slot: number, replaces: boolean): number {
+    return this.#shardOf(print).exchange(print, slot, replaces);
+  }
+
   delete(print: Uint32Array): void {
     this.#shardOf(print).delete(print);
   }
@@ -66,10 +74,17 @@ class Shard {
   }
 
   set(print: Uint32Array, slot: number): void {
+    this.exchange(print, slot, true);
+  }
+
+  exchange(print: Uint32Array, slot: number, replaces: boolean): number {
     const place = this.#find(print);
-    if (this.#places[place] === 0) this.#size += 1;
-    this.#places[place] = slot;
+    const before = this.#places[place]!;
+    if (before === 0 || replaces) this.#places[place] = slot;
+    if (before !== 0) return before;
+    this.#size += 1;
     if (this.#size > fullest * (this.#mask + 1)) this.#resize(2 * (this.#mask + 1));
+    return 0;
   }
 
   delete(print: Uint32Array): void {

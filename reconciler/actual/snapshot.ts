@@ -1,7 +1,7 @@
 import { EngineError } from "../../engine/index.ts";
 import type { Engine, PipelineHealth, PipelineView, StaleSecrets } from "../../engine/index.ts";
 import type { Inventory } from "./inventory.ts";
-import type { ActualPipeline, ActualState, Interrupted, Underway, JoinFigures } from "./state.ts";
+import type { ActualPipeline, ActualState, Interrupted, JoinFigures, Underway } from "./state.ts";
 
 /** What is read of the engine. */
 export type ObservedEngine = Pick<Engine, "list" | "get" | "health">;

@@ -22306,6 +22306,7 @@ function* replay(document2) {
     return sources.find((source) => source.get("source_id").text === source_id);
   });
   if (left === void 0 || right === void 0 || left === right) return;
+  if (left.get("topic").text === right.get("topic").text) return;
   const isStarted = document2.get("x-sluice", "start").exists;
   const offsets = [left, right].map((source) => source.get("consumer_group_initial_offset"));
   if (!isStarted && offsets.some(({ text: text5 }) => text5?.trim().toLowerCase() === "latest")) return;
@@ -34005,7 +34006,8 @@ function replay2({ config, options }) {
     const start = options.start ?? source?.consumer_group_initial_offset;
     return start === "latest" ? void 0 : source?.topic;
   });
-  return left === void 0 || right === void 0 ? [] : [{ code: "JoinReplays", facts: { left, right } }];
+  if (left === void 0 || right === void 0 || left === right) return [];
+  return [{ code: "JoinReplays", facts: { left, right } }];
 }
 function fromCreated(state) {
   return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];

@@ -105,6 +105,8 @@ function* replay(document: View): Iterable<Problem> {
     return sources.find((source) => source.get("source_id").text === source_id);
   });
   if (left === undefined || right === undefined || left === right) return;
+  // Events of one topic come in their order, whichever side they are.
+  if (left.get("topic").text === right.get("topic").text) return;
   const isStarted = document.get("x-sluice", "start").exists;
   const offsets = [left, right].map((source) => source.get("consumer_group_initial_offset"));
   if (!isStarted && offsets.some(({ text }) => text?.trim().toLowerCase() === "latest")) return;

@@ -15,7 +15,7 @@ type Waiting = ModelArrival & { time: number };
  * run backwards, unless it was set back by more than an hour.
  */
 export class JoinModel {
-  readonly windows: Readonly<Record<Side, number>>;
+  windows: Readonly<Record<Side, number>>;
   /** All rows, in their order: `left:right`. */
   readonly rows: string[] = [];
   lefts: Waiting[] = [];
@@ -24,6 +24,13 @@ export class JoinModel {
 
   constructor(windows: Readonly<Record<Side, number>>) {
     this.windows = windows;
+  }
+
+  /** Other windows: what waits is forgotten. */
+  edit(windows: Readonly<Record<Side, number>>): void {
+    this.windows = windows;
+    this.lefts = [];
+    this.rights.clear();
   }
 
   step(at: number, arrivals: readonly ModelArrival[]): void {

@@ -17,6 +17,8 @@ export type JoinHappening =
   | { kind: "settle"; part: number }
   | { kind: "reclaim"; crash?: number | undefined }
   | { kind: "reopen" }
+  /** The pipeline is edited: the join has other windows from then on. */
+  | { kind: "edit"; windows: Readonly<Record<Side, number>> }
   | { kind: "crash" }
   | { kind: "fault"; call: DiskCall; kth: number; fault: DiskFault };
 
@@ -25,6 +27,11 @@ const fields = (name: string) => [{ name: "value", output_name: name }];
 const prints = new Fingerprints(Buffer.alloc(16, 7));
 /** Attempts of one step or one opening, of which each fault spoils at most one. */
 const attempts = 200;
+
+/** As `shapeOf` of the engine: another one for other windows. */
+function shapeOf({ left, right }: Readonly<Record<Side, number>>): string {
+  return `${left.toString(16).padStart(16, "a")}${right.toString(16).padStart(16, "b")}`;
+}
 
 interface Batch {
   token: string;
@@ -76,6 +83,9 @@ export class JoinStory {
         await this.#join.close();
         await this.#open();
         break;
+      case "edit":
+        await this.#edit(happening.windows);
+        break;
       case "crash":
         this.disk.crash();
         await this.#open();
@@ -95,6 +105,15 @@ export class JoinStory {
     await this.let({ kind: "settle", part: 1000 });
     await this.#join.close();
     expect(this.disk.handles, "open files").toEqual([]);
+  }
+
+  async #edit(windows: Readonly<Record<Side, number>>): Promise<void> {
+    this.disk.heal();
+    await this.#join.close();
+    const isSame = windows.left === this.model.windows.left && windows.right === this.model.windows.right;
+    if (!isSame) this.model.edit(windows);
+    await this.#open();
+    this.#expectHeld();
   }
 
   async #step({ after, events, crash }: Extract<JoinHappening, { kind: "step" }>): Promise<void> {
@@ -132,7 +151,7 @@ export class JoinStory {
       TemporalJoin.open({
         disk: this.#sabotage(this.disk.boot()),
         path,
-        shape: "ab".repeat(16),
+        shape: shapeOf(this.model.windows),
         trimmed: this.#settled,
         segmentBytes: 2_000,
         windows: this.model.windows,

@@ -33,6 +33,10 @@ const fault = fc.record({
     taken: fc.constantFrom("nothing" as const, "part" as const, "all" as const),
   }),
 });
+const windows = fc.record({
+  left: fc.constantFrom(0, 30, 100, 1_000),
+  right: fc.constantFrom(0, 30, 100, 1_000),
+});
 const happening: fc.Arbitrary<JoinHappening> = fc.oneof(
   {
     weight: 12,
@@ -47,12 +51,9 @@ const happening: fc.Arbitrary<JoinHappening> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("reclaim" as const), crash }) },
   { weight: 1, arbitrary: fc.constant({ kind: "reopen" as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: "crash" as const }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("edit" as const), windows }) },
   { weight: 4, arbitrary: fault },
 );
-const windows = fc.record({
-  left: fc.constantFrom(0, 30, 100, 1_000),
-  right: fc.constantFrom(0, 30, 100, 1_000),
-});
 
 /** Lives through stories until one breaks. */
 async function stories(runs: number, sabotage?: (disk: Disk) => Disk): Promise<void> {
