@@ -113,8 +113,7 @@ async function holdsLaterStep(file: DiskFile, from: number, size: number): Promi
 
 /** Each entry that `reader` gets is good until the next one. */
 export function readEntries({ head, offset, number: segment }: LoadedPart, reader: LogReader): void {
-  const { entries, isMoved, clock } = head;
-  if (!isMoved) reader.step(clock);
+  const { entries, isMoved } = head;
   let at = offset + head.headLength + head.rowBytes;
   const entry: FoundEntry = {
     side: "left",

@@ -90,6 +90,8 @@ export class JoinLog {
   #isRagged = false;
   #rowParts: RowPart[] = [];
   #nextRow = 1;
+  /** The time of the last step. */
+  #time = 0;
   #trimmed: number;
   readonly #tokens = new Set<string>();
   /** By the first row of their part. */
@@ -127,14 +129,17 @@ export class JoinLog {
     await makeFolders(disk, path);
     const files = new LogFiles(disk, path);
     const found = await readSegments(files);
-    const counting = found.findLastIndex(({ head }) => head.shape !== options.shape) + 1;
+    const counting = firstCounting(found, options.shape);
     const loads: LoadedPart[] = [];
     const segments: Segment[] = [];
     let forgotten = 0;
     for (const [index, { number, head }] of found.entries()) {
       const isLast = index === found.length - 1;
       const { parts, end } = await readParts(files, number, isLast);
+      reader.step(head.time);
       for (const part of parts) {
+        // Also what is forgotten has moved the time of the steps on.
+        if (!part.head.isMoved) reader.step(part.head.clock);
         if (index < counting) forgotten += part.head.entries.count;
         else readEntries(part, reader);
         loads.push({ ...part, head: { ...part.head, entries: noEntries } });
@@ -144,9 +149,10 @@ export class JoinLog {
     const active = await openActive(files, segments.at(-1));
     const log = new JoinLog(disk, files, segments, active, options);
     log.#load(loads);
-    const isUsable = active !== undefined && counting < found.length;
-    if (!isUsable) await log.#roll({ keptUpTo: log.#nextRow - 1 });
-    return { log, forgotten };
+    const isSame = counting < found.length;
+    if (!isSame) await log.#roll({ keptUpTo: log.#nextRow - 1, isFresh: true });
+    // A later start finds the same entries, but has not forgotten them.
+    return { log, forgotten: isSame ? 0 : forgotten };
   }
 
   /** Whether the step of a batch is durable. */
@@ -175,7 +181,7 @@ export class JoinLog {
    */
   async write(parts: AsyncIterable<Part>): Promise<PlacedEntries[]> {
     await this.#cut();
-    if (this.#current.end >= this.#segmentBytes) await this.#roll({ keptUpTo: this.#nextRow - 1 });
+    if (this.#current.end >= this.#segmentBytes) await this.#roll({ keptUpTo: this.#nextRow - 1, isFresh: false });
     const [segment, file] = [this.#current, this.#active!];
     const placed: PlacedEntries[] = [];
     const written: { part: Part; offset: number; bytes: Buffer }[] = [];
@@ -235,7 +241,7 @@ export class JoinLog {
     const holding = new Set(this.#rowParts.map(({ segment }) => segment));
     return this.#segments
       .slice(0, -1)
-      .filter(({ number }) => !holding.has(number))
+      .filter(({ number, head }, index) => !holding.has(number) && (index === 0 || !head.isFresh))
       .map(({ number, end }) => ({ number, bytes: end }));
   }
 
@@ -248,7 +254,7 @@ export class JoinLog {
 
   /** Begins a segment: rows after `keptUpTo` that are in earlier ones do not count. */
   async drop(keptUpTo: number): Promise<void> {
-    await this.#roll({ keptUpTo });
+    await this.#roll({ keptUpTo, isFresh: true });
     this.#rowParts = this.#rowParts
       .map((part) => ({ ...part, count: Math.min(part.count, keptUpTo - part.first + 1) }))
       .filter(({ count }) => count > 0);
@@ -268,13 +274,15 @@ export class JoinLog {
     let next = remaining.next();
     for (const { head, number } of this.#segments) {
       this.#nextRow = Math.max(this.#nextRow, head.firstRow);
+      this.#time = head.time;
       // What was dropped came before this segment.
       this.#rowParts = this.#rowParts
         .map((part) => ({ ...part, count: Math.min(part.count, head.keptUpTo - part.first + 1) }))
         .filter(({ count }) => count > 0);
       for (; next.done !== true && next.value.number === number; next = remaining.next()) {
-        const { firstRow: first, rowEnds, token } = next.value.head;
+        const { firstRow: first, rowEnds, token, clock, isMoved } = next.value.head;
         this.#remember(token);
+        if (!isMoved) this.#time = clock;
         if (rowEnds.length === 0) continue;
         this.#rowParts.push({ segment: number, offset: next.value.offset, first, count: rowEnds.length });
         this.#nextRow = first + rowEnds.length;
@@ -285,8 +293,9 @@ export class JoinLog {
   }
 
   #note(segment: number, part: Part, offset: number, bytes: Buffer): void {
-    const { firstRow: first, rowEnds, clock, token } = part;
+    const { firstRow: first, rowEnds, clock, token, isMoved } = part;
     this.#remember(token);
+    if (!isMoved) this.#time = clock;
     if (rowEnds.length === 0) return;
     this.#rowParts.push({ segment, offset, first, count: rowEnds.length });
     this.#nextRow = first + rowEnds.length;
@@ -340,9 +349,9 @@ export class JoinLog {
     this.#isRagged = false;
   }
 
-  async #roll({ keptUpTo }: Pick<SegmentHead, "keptUpTo">): Promise<void> {
+  async #roll(begun: Pick<SegmentHead, "keptUpTo" | "isFresh">): Promise<void> {
     const number = (this.#segments.at(-1)?.number ?? 0) + 1;
-    const head: SegmentHead = { shape: this.#shape, firstRow: this.#nextRow, keptUpTo };
+    const head: SegmentHead = { shape: this.#shape, firstRow: this.#nextRow, time: this.#time, ...begun };
     await this.#files.make(number, encodeSegmentHead(head));
     const file = await this.#files.openToWrite(number);
     // Its steps are durable; nothing is written to it any more.
@@ -356,6 +365,13 @@ export class JoinLog {
     if ((await this.#disk.freeBytes(this.#files.folder)) >= diskReserve + bytes) return;
     throw new EngineError("DISK_FULL", "the disk of the data dir is full: make room, then it goes on");
   }
+}
+
+/** The index of the first segment whose entries count, for a join of this shape; their number where none does. */
+function firstCounting(segments: readonly { head: SegmentHead }[], shape: string): number {
+  const fresh = segments.findLastIndex(({ head }) => head.isFresh);
+  const other = segments.findLastIndex(({ head }) => head.shape !== shape);
+  return Math.max(fresh, other + 1, 0);
 }
 
 /** Opens the newest segment to write after its last whole step; undefined where there is none. */

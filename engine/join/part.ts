@@ -188,24 +188,36 @@ export interface SegmentHead {
   firstRow: number;
   /** Rows after this one in earlier segments were dropped on purpose. */
   keptUpTo: number;
+  /** The time of the last step before it, in milliseconds since the epoch. */
+  time: number;
+  /** No entry of an earlier segment counts. Such a segment is not removed before the earlier ones are. */
+  isFresh: boolean;
 }
 
-export const segmentHeadLength = 48;
+export const segmentHeadLength = 56;
 const magic = Buffer.from("SLJOIN\u0000\u0001", "latin1");
 
-export function encodeSegmentHead({ shape, firstRow, keptUpTo }: SegmentHead): Buffer {
+export function encodeSegmentHead({ shape, firstRow, keptUpTo, time, isFresh }: SegmentHead): Buffer {
   const head = Buffer.alloc(segmentHeadLength);
   magic.copy(head);
   Buffer.from(shape, "hex").copy(head, 8, 0, 16);
   head.writeDoubleLE(firstRow, 24);
   head.writeDoubleLE(keptUpTo, 32);
-  head.writeUInt32LE(crc32(head.subarray(0, 40)), 40);
+  head.writeDoubleLE(time, 40);
+  head.writeUInt32LE(isFresh ? 1 : 0, 48);
+  head.writeUInt32LE(crc32(head.subarray(0, 52)), 52);
   return head;
 }
 
 /** Undefined where the bytes are not the head of a segment, as it was written. */
 export function decodeSegmentHead(head: Buffer): SegmentHead | undefined {
   if (head.length < segmentHeadLength || !head.subarray(0, 8).equals(magic)) return undefined;
-  if (crc32(head.subarray(0, 40)) !== head.readUInt32LE(40)) return undefined;
-  return { shape: head.toString("hex", 8, 24), firstRow: head.readDoubleLE(24), keptUpTo: head.readDoubleLE(32) };
+  if (crc32(head.subarray(0, 52)) !== head.readUInt32LE(52)) return undefined;
+  return {
+    shape: head.toString("hex", 8, 24),
+    firstRow: head.readDoubleLE(24),
+    keptUpTo: head.readDoubleLE(32),
+    time: head.readDoubleLE(40),
+    isFresh: head.readUInt32LE(48) === 1,
+  };
 }
