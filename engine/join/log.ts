@@ -36,6 +36,8 @@ export interface LogOptions {
   shape: string;
   /** Rows up to this one are settled. */
   trimmed: number;
+  /** The tokens of the batches that are not committed yet: their steps must be known. */
+  pending: Iterable<string>;
   segmentBytes?: number;
 }
 
@@ -93,7 +95,10 @@ export class JoinLog {
   /** The time of the last step. */
   #time = 0;
   #trimmed: number;
-  readonly #tokens = new Set<string>();
+  /** Of the batches whose steps are durable, each with its segment. */
+  readonly #tokens = new Map<string, number>();
+  /** Of the batches that are not committed: a segment with the step of one stays. */
+  readonly #pending: Set<string>;
   /** By the first row of their part. */
   readonly #kept = new Map<number, Rows>();
   #keptBytes = 0;
@@ -111,6 +116,7 @@ export class JoinLog {
     this.#segments = segments;
     this.#active = active;
     this.#trimmed = options.trimmed;
+    this.#pending = new Set(options.pending);
     this.#shape = options.shape;
     this.#segmentBytes = options.segmentBytes ?? usualSegment;
   }
@@ -158,6 +164,11 @@ export class JoinLog {
   /** Whether the step of a batch is durable. */
   has(token: string): boolean {
     return this.#tokens.has(token);
+  }
+
+  /** A batch is committed, or given up: it is not sent again. */
+  committed(token: string): void {
+    this.#pending.delete(token);
   }
 
   /** The sequence of the newest row. */
@@ -236,9 +247,13 @@ export class JoinLog {
     this.passed(this.#trimmed);
   }
 
-  /** The segments that get no further step and whose rows are settled, with their sizes in bytes, oldest first. */
+  /**
+   * The segments that get no further step, whose rows are settled and whose batches are committed, with their sizes in bytes,
+   * oldest first.
+   */
   get settledSegments(): { number: number; bytes: number }[] {
     const holding = new Set(this.#rowParts.map(({ segment }) => segment));
+    for (const token of this.#pending) holding.add(this.#tokens.get(token) ?? 0);
     return this.#segments
       .slice(0, -1)
       .filter(({ number, head }, index) => !holding.has(number) && (index === 0 || !head.isFresh))
@@ -281,7 +296,7 @@ export class JoinLog {
         .filter(({ count }) => count > 0);
       for (; next.done !== true && next.value.number === number; next = remaining.next()) {
         const { firstRow: first, rowEnds, token, clock, isMoved } = next.value.head;
-        this.#remember(token);
+        this.#remember(token, number);
         if (!isMoved) this.#time = clock;
         if (rowEnds.length === 0) continue;
         this.#rowParts.push({ segment: number, offset: next.value.offset, first, count: rowEnds.length });
@@ -294,8 +309,11 @@ export class JoinLog {
 
   #note(segment: number, part: Part, offset: number, bytes: Buffer): void {
     const { firstRow: first, rowEnds, clock, token, isMoved } = part;
-    this.#remember(token);
-    if (!isMoved) this.#time = clock;
+    this.#remember(token, segment);
+    if (!isMoved) {
+      this.#time = clock;
+      this.#pending.add(token);
+    }
     if (rowEnds.length === 0) return;
     this.#rowParts.push({ segment, offset, first, count: rowEnds.length });
     this.#nextRow = first + rowEnds.length;
@@ -306,11 +324,11 @@ export class JoinLog {
     this.#kept.set(first, { first, clock, places, bytes });
   }
 
-  #remember(token: string): void {
+  #remember(token: string, segment: number): void {
     if (/^0*$/.test(token)) return;
-    this.#tokens.add(token);
+    this.#tokens.set(token, segment);
     if (this.#tokens.size <= rememberedTokens) return;
-    const [oldest] = this.#tokens;
+    const [oldest] = this.#tokens.keys();
     this.#tokens.delete(oldest!);
   }
 

@@ -17,6 +17,8 @@ export interface OpenJoinOptions {
   folder: string;
   /** Rows up to this one are settled. */
   settled: number;
+  /** The tokens of the batches of the sides that are not committed yet. */
+  pending: readonly string[];
   /** The batch clock, in milliseconds since the epoch. */
   now: () => number;
   /** The most memory of its index, and the most that its files may take, in bytes. */
@@ -66,6 +68,11 @@ export class OpenJoin {
     this.#reportSoon();
     if (unmatched.left + unmatched.right > 0) this.#reclaim();
   };
+
+  /** A batch of the sides is committed or given up. */
+  committed({ token }: { token: string }): void {
+    this.#join?.committed(token);
+  }
 
   /** Rows are in the table: their files may be removed. */
   readonly settled = (): void => {
@@ -148,12 +155,13 @@ export class OpenJoin {
   }
 
   async #open(): Promise<TemporalJoin> {
-    const { pipeline_id, config, disk, folder: path, settled: trimmed, telemetry } = this.#options;
+    const { pipeline_id, config, disk, folder: path, settled: trimmed, pending, telemetry } = this.#options;
     const { left_source: left, right_source: right } = config;
     const join = await TemporalJoin.open({
       disk,
       path,
       trimmed,
+      pending,
       shape: shapeOf(config),
       windows: { left: durationMs(left.time_window), right: durationMs(right.time_window) },
       fields: { left: outputsOf(config, left.source_id), right: outputsOf(config, right.source_id) },
@@ -193,7 +201,7 @@ const way_out =
  * terminated. Throws EngineError as `JoinLog.open`.
  */
 export async function dropJoin(disk: Disk, folder: string, named: number): Promise<void> {
-  const { log } = await JoinLog.open(disk, folder, { shape: "0".repeat(32), trimmed: 0 }, unread);
+  const { log } = await JoinLog.open(disk, folder, { shape: "0".repeat(32), trimmed: 0, pending: [] }, unread);
   try {
     await log.drop(named);
   } finally {

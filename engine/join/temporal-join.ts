@@ -59,6 +59,7 @@ export class TemporalJoin {
   readonly #buffered: BufferedEvents;
   readonly #rows: StepRows;
   readonly #steps = new Mutex();
+  readonly #leastMoved: number;
   #nextId: number;
   /** The step that is not durable yet. No other one is decided before it is. */
   #unsaved: Step | undefined;
@@ -69,8 +70,9 @@ export class TemporalJoin {
     log: JoinLog,
     buffered: BufferedEvents,
     fields: JoinSettings["fields"],
-    { nextId, forgotten }: { nextId: number; forgotten: number },
+    { nextId, forgotten, segmentBytes = Infinity }: { nextId: number; forgotten: number; segmentBytes?: number },
   ) {
+    this.#leastMoved = Math.min(leastMoved, segmentBytes / 2);
     this.#log = log;
     this.#buffered = buffered;
     this.#rows = new StepRows(log, { left: new RowFields(fields.left), right: new RowFields(fields.right) });
@@ -83,7 +85,11 @@ export class TemporalJoin {
     const buffered = new BufferedEvents(windows);
     const loading = new Loading(buffered);
     const { log, forgotten } = await JoinLog.open(disk, path, options, loading);
-    return new TemporalJoin(log, buffered, fields, { nextId: loading.end(), forgotten });
+    return new TemporalJoin(log, buffered, fields, {
+      nextId: loading.end(),
+      forgotten,
+      ...(options.segmentBytes !== undefined && { segmentBytes: options.segmentBytes }),
+    });
   }
 
   /** Memory of the index, in bytes. */
@@ -135,6 +141,11 @@ export class TemporalJoin {
     return this.#steps.run(() => Promise.resolve(work()));
   }
 
+  /** See `JoinLog.committed`. */
+  committed(token: string): void {
+    this.#log.committed(token);
+  }
+
   /** See `JoinLog.rowsFrom`. */
   rowsFrom(position: number): Promise<Rows | undefined> {
     return this.#log.rowsFrom(position);
@@ -159,7 +170,7 @@ export class TemporalJoin {
       for (const { number, bytes } of this.#log.settledSegments) {
         const held = this.#buffered.heldIn(number);
         if (held.events === 0) await this.#log.remove(number);
-        else if (bytes >= leastMoved && held.bytes < bytes / 2 && this.#unsaved === undefined) {
+        else if (bytes >= this.#leastMoved && held.bytes < bytes / 2 && this.#unsaved === undefined) {
           await this.#move(number);
           return;
         }

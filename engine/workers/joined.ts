@@ -39,6 +39,7 @@ export function buildJoined(
     disk,
     folder: spec.join.folder,
     settled,
+    pending: pending.filter(isOfSides).map(({ token }) => token),
     now: () => options.clock.now(),
     limits: limitsOf(config),
     telemetry,
@@ -63,8 +64,15 @@ export function buildJoined(
       drawNumber,
       source: join.limited(options.source),
       journal: {
-        ...journalOf(journal, ({ into }) => into === "join"),
-        commit: (record, released) => journal.commit({ ...record, joined: join.lastRow }, released),
+        ...journalOf(journal, isOfSides),
+        commit: async (record, released) => {
+          await journal.commit({ ...record, joined: join.lastRow }, released);
+          join.committed(record);
+        },
+        giveUp: async (record) => {
+          await journal.giveUp(record);
+          join.committed(record);
+        },
       },
       limits: { max_batch_size: sidesBatch, max_delay_time: `${delay}ms` },
       // A step follows from the one before.
@@ -80,12 +88,16 @@ export function buildJoined(
       drawNumber,
       source,
       // Dedup has decided before the join: the rows need none of its keys.
-      journal: { ...journalOf(journal, ({ into }) => into !== "join"), ...withoutKeys },
+      journal: { ...journalOf(journal, (record) => !isOfSides(record)), ...withoutKeys },
       telemetry: overriding(telemetry, { eventsRead: nothing, keysHeld: nothing }),
       maxAge: Infinity,
       keys: new RememberedKeys({ storage: Infinity, memory: Infinity }),
     },
   });
+}
+
+function isOfSides({ into }: BatchRecord): boolean {
+  return into === "join";
 }
 
 function nothing(): void {}

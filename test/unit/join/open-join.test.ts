@@ -45,6 +45,7 @@ function open(over: Partial<OpenJoinOptions> = {}): OpenJoin {
     settled: 0,
     now: () => begin,
     limits: unlimited,
+    pending: [],
     telemetry,
     ...over,
   };
@@ -74,7 +75,9 @@ async function step(of: OpenJoin, token: number, at: number, ...events: [Side, s
     writer.add(side, print, Buffer.from(JSON.stringify(event)));
   }
   const made = await of.open();
-  of.stepped(await made.step(String(token).padStart(32, "0"), writer.body()));
+  const name = String(token).padStart(32, "0");
+  of.stepped(await made.step(name, writer.body()));
+  of.committed({ token: name });
 }
 
 async function rowsOf(of: OpenJoin, from = 1): Promise<unknown[]> {
