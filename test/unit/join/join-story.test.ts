@@ -6,6 +6,9 @@ import { JoinLog } from "../../../engine/join/log.ts";
 import { TemporalJoin } from "../../../engine/join/temporal-join.ts";
 import { JoinStory, type JoinHappening } from "../../support/simulation/join-story.ts";
 
+// A planted fault is found after some stories.
+vi.setConfig({ testTimeout: 120_000 });
+
 /** 300 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
 const numRuns = Number(process.env["FUZZ_RUNS"] ?? 300);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
