@@ -1,3 +1,4 @@
+import type { SideHeld } from "../core/counters.ts";
 import { SlotTable } from "./slot-table.ts";
 
 export type Side = "left" | "right";
@@ -8,13 +9,6 @@ export interface Location {
   offset: number;
   /** Bytes of the event. */
   length: number;
-}
-
-/** What one side of a join holds. */
-export interface Held {
-  events: number;
-  /** Bytes of the events. */
-  bytes: number;
 }
 
 /** What is known of an event when it is buffered. */
@@ -56,11 +50,11 @@ export class BufferedEvents {
   /** The oldest and the newest slot of each side, by arrival. */
   readonly #oldest = { left: 0, right: 0 };
   readonly #newest = { left: 0, right: 0 };
-  readonly #held: Record<Side, Held> = { left: { events: 0, bytes: 0 }, right: { events: 0, bytes: 0 } };
+  readonly #held: Record<Side, SideHeld> = { left: { events: 0, bytes: 0 }, right: { events: 0, bytes: 0 } };
   /** What each segment holds of buffered events. */
-  readonly #segments = new Map<number, Held>();
+  readonly #segments = new Map<number, SideHeld>();
   /** The one that was counted last. */
-  #counted: { segment: number; held: Held } | undefined;
+  #counted: { segment: number; held: SideHeld } | undefined;
 
   /** `windows`: how long events wait, in milliseconds; 0 without an end. */
   constructor(windows: Readonly<Record<Side, number>>) {
@@ -71,12 +65,12 @@ export class BufferedEvents {
   }
 
   /** What a side holds. Right events that another one of their key replaced are gone at once. */
-  held(side: Side): Readonly<Held> {
+  held(side: Side): Readonly<SideHeld> {
     return this.#held[side];
   }
 
   /** What a segment holds. */
-  heldIn(segment: number): Readonly<Held> {
+  heldIn(segment: number): Readonly<SideHeld> {
     return this.#segments.get(segment) ?? { events: 0, bytes: 0 };
   }
 

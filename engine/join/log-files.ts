@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Disk, DiskFile } from "../core/disk.ts";
+import { makeFile } from "../state/durable-files.ts";
 import { storageError } from "../state/storage-error.ts";
 import type { Location } from "./buffered-events.ts";
 import { entryPrefix, segmentHeadLength } from "./part.ts";
@@ -38,17 +39,8 @@ export class LogFiles {
   }
 
   /** Makes a file that begins with `head`; it is there as a whole after a power cut when this resolves. */
-  async make(number: number, head: Buffer): Promise<void> {
-    const path = this.path(number);
-    const file = await this.#disk.open(`${path}.new`, "create");
-    try {
-      await writeAll(file, head, 0);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await this.#disk.rename(`${path}.new`, path);
-    await this.#disk.syncFolder(this.folder);
+  make(number: number, head: Buffer): Promise<void> {
+    return makeFile(this.#disk, this.path(number), head);
   }
 
   openToWrite(number: number): Promise<DiskFile> {
@@ -169,10 +161,4 @@ export async function readAll(file: DiskFile, target: Buffer, position: number):
     read += count;
   }
   return read;
-}
-
-export async function writeAll(file: DiskFile, bytes: Buffer, position: number): Promise<void> {
-  for (let written = 0; written < bytes.length;) {
-    written += await file.write(bytes.subarray(written), position + written);
-  }
 }

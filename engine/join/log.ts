@@ -1,8 +1,8 @@
 import { EngineError } from "../core/errors.ts";
 import { diskReserve, type Disk, type DiskFile } from "../core/disk.ts";
-import { makeFolders } from "../state/durable-files.ts";
+import { makeFolders, writeAll } from "../state/durable-files.ts";
 import type { Location } from "./buffered-events.ts";
-import { LogFiles, readAll, writeAll } from "./log-files.ts";
+import { LogFiles, readAll } from "./log-files.ts";
 import {
   damaged,
   type LoadedPart,
@@ -270,9 +270,7 @@ export class JoinLog {
   /** Begins a segment: rows after `keptUpTo` that are in earlier ones do not count. */
   async drop(keptUpTo: number): Promise<void> {
     await this.#roll({ keptUpTo, isFresh: true });
-    this.#rowParts = this.#rowParts
-      .map((part) => ({ ...part, count: Math.min(part.count, keptUpTo - part.first + 1) }))
-      .filter(({ count }) => count > 0);
+    this.#dropRows(keptUpTo);
   }
 
   async close(): Promise<void> {
@@ -291,9 +289,7 @@ export class JoinLog {
       this.#nextRow = Math.max(this.#nextRow, head.firstRow);
       this.#time = head.time;
       // What was dropped came before this segment.
-      this.#rowParts = this.#rowParts
-        .map((part) => ({ ...part, count: Math.min(part.count, head.keptUpTo - part.first + 1) }))
-        .filter(({ count }) => count > 0);
+      this.#dropRows(head.keptUpTo);
       for (; next.done !== true && next.value.number === number; next = remaining.next()) {
         const { firstRow: first, rowEnds, token, clock, isMoved } = next.value.head;
         this.#remember(token, number);
@@ -305,6 +301,13 @@ export class JoinLog {
     }
     this.#nextRow = Math.max(this.#nextRow, this.#trimmed + 1);
     this.trim(this.#trimmed);
+  }
+
+  /** Rows after `keptUpTo` that are there do not count any more. */
+  #dropRows(keptUpTo: number): void {
+    this.#rowParts = this.#rowParts
+      .map((part) => ({ ...part, count: Math.min(part.count, keptUpTo - part.first + 1) }))
+      .filter(({ count }) => count > 0);
   }
 
   #note(segment: number, part: Part, offset: number, bytes: Buffer): void {

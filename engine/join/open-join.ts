@@ -7,6 +7,7 @@ import { Arrivals } from "../flow/arrivals.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Side } from "./buffered-events.ts";
 import { JoinLog } from "./log.ts";
+import { outputsOf } from "./row-fields.ts";
 import { type StepResult, TemporalJoin } from "./temporal-join.ts";
 
 export interface OpenJoinOptions {
@@ -210,10 +211,6 @@ export async function dropJoin(disk: Disk, folder: string, named: number): Promi
 }
 
 const unread = { step: () => undefined, entry: () => undefined };
-
-function outputsOf({ output_fields }: JoinConfig, source_id: string): JoinConfig["output_fields"] {
-  return output_fields.filter((output) => output.source_id === source_id);
-}
 
 /** Identifies what decides which events match: events that were buffered under another one do not count. */
 export function shapeOf({ left_source, right_source }: JoinConfig): string {

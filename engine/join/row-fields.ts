@@ -1,4 +1,4 @@
-import type { SchemaField } from "../../schemas/pipeline.ts";
+import type { JoinConfig, SchemaField } from "../../schemas/pipeline.ts";
 import { Event } from "../event/event.ts";
 import { writeExactly } from "../event/exact-json.ts";
 import { fieldReader, keysRead, type ReadField } from "../event/field-path.ts";
@@ -63,6 +63,11 @@ export class RowFields {
     const value = read(event.record ?? {});
     return key + (value === undefined ? "null" : writeExactly(value));
   }
+}
+
+/** What a source gives to the rows of a join. */
+export function outputsOf({ output_fields }: JoinConfig, source_id: string): JoinConfig["output_fields"] {
+  return output_fields.filter((output) => output.source_id === source_id);
 }
 
 /** The fields of the joined events, as the sink gets them. `fieldOf`: the field of that name of a source. */

@@ -1,7 +1,8 @@
+import type { SideHeld } from "../core/counters.ts";
 import type { Disk } from "../core/disk.ts";
 import { Mutex } from "../flow/mutex.ts";
 import { arrivalsOf, clockOf } from "./arrivals.ts";
-import { BufferedEvents, type Held, type Location, type Side } from "./buffered-events.ts";
+import { BufferedEvents, type Location, type Side } from "./buffered-events.ts";
 import { JoinLog, type LogOptions, type PlacedEntries, type Rows } from "./log.ts";
 import type { FoundEntry, LogReader } from "./log-reading.ts";
 import type { Part } from "./part.ts";
@@ -102,7 +103,7 @@ export class TemporalJoin {
     return this.#log.bytes;
   }
 
-  held(side: Side): Readonly<Held> {
+  held(side: Side): Readonly<SideHeld> {
     return this.#buffered.held(side);
   }
 
@@ -212,13 +213,10 @@ export class TemporalJoin {
   async #save(step: Step): Promise<void> {
     const added = step.added.filter(({ slot, id }) => this.#buffered.idOf(slot) === id);
     const placed = await this.#log.write(this.#partsOf(step, added));
-    const offsets = placed.flatMap(({ segment, offsets: of }: PlacedEntries) =>
-      of.map((offset) => ({ segment, offset })),
+    this.#noteMoved(
+      added.map(({ slot }) => slot),
+      placed,
     );
-    for (const [index, { slot }] of added.entries()) {
-      const { segment, offset } = offsets[index]!;
-      this.#buffered.move(slot, segment, offset);
-    }
     this.#unsaved = undefined;
   }
 
@@ -256,9 +254,17 @@ export class TemporalJoin {
   async #move(segment: number): Promise<void> {
     const slots = this.#buffered.inSegment(segment);
     const placed = await this.#log.write(this.#movedParts(slots));
-    const offsets = placed.flatMap(({ segment: to, offsets: of }) => of.map((offset) => ({ to, offset })));
-    for (const [index, slot] of slots.entries()) this.#buffered.move(slot, offsets[index]!.to, offsets[index]!.offset);
+    this.#noteMoved(slots, placed);
     await this.#log.remove(segment);
+  }
+
+  /** The events of these slots lie where the entries were written, in the same order. */
+  #noteMoved(slots: readonly number[], placed: readonly PlacedEntries[]): void {
+    const places = placed.flatMap(({ segment, offsets }) => offsets.map((offset) => ({ segment, offset })));
+    for (const [index, slot] of slots.entries()) {
+      const { segment, offset } = places[index]!;
+      this.#buffered.move(slot, segment, offset);
+    }
   }
 
   async *#movedParts(slots: readonly number[]): AsyncGenerator<Part> {

@@ -14,7 +14,7 @@ import type { KeyMemory } from "../core/key-memory.ts";
 import type { Sink } from "../core/sink.ts";
 import { joinedOrigin } from "../join/joined-source.ts";
 import { JoinSink, type JoinSinkOptions } from "../join/join-sink.ts";
-import { joinedFields } from "../join/row-fields.ts";
+import { joinedFields, outputsOf } from "../join/row-fields.ts";
 import { SideReader } from "../join/sides-writer.ts";
 import { Fingerprints } from "../keys/fingerprint.ts";
 import type { Transform } from "../core/transform.ts";
@@ -98,10 +98,11 @@ function ofJoin(check: DeclaredFields): Transform {
  * The way of the events of both sides into their join: declared fields, filter, dedup. Throws what the constructor of a
  * component throws.
  */
-export function compileSides(given: CompileOptions, join: Omit<JoinSinkOptions, "sides">): CompiledPipeline {
+export function compileSides(given: CompileOptions, opened: Omit<JoinSinkOptions, "sides">): CompiledPipeline {
   const { config, revision, salt } = given;
-  const { left_source, right_source, output_fields } = config.join!;
-  const prints = new Fingerprints(joinSalt(salt, config.join!));
+  const join = config.join!;
+  const { left_source, right_source } = join;
+  const prints = new Fingerprints(joinSalt(salt, join));
   const readers = (
     [
       ["left", left_source],
@@ -109,7 +110,7 @@ export function compileSides(given: CompileOptions, join: Omit<JoinSinkOptions, 
     ] as const
   ).map(([side, { source_id, key }]) => {
     const { origin, declared } = stepsOf(given, sourceOf(config, source_id));
-    const outputs = output_fields.filter((output) => output.source_id === source_id);
+    const outputs = outputsOf(join, source_id);
     return { origin, reader: new SideReader({ side, key, outputs, declared }, prints) };
   });
   const sides = new Map<string | undefined, SideReader[]>();
@@ -120,7 +121,7 @@ export function compileSides(given: CompileOptions, join: Omit<JoinSinkOptions, 
     chains.set(origin, { transforms: steps === undefined ? [] : sideTransforms(steps, own) });
   }
   const of = (origin: string | undefined): readonly SideReader[] => sides.get(origin) ?? sides.get(undefined) ?? [];
-  return { revision, chains, sink: new JoinSink({ ...join, sides: of }) };
+  return { revision, chains, sink: new JoinSink({ ...opened, sides: of }) };
 }
 
 /**

@@ -78,14 +78,11 @@ async function partsOf(brokers: Brokers, sources: readonly KafkaSourceConfig[], 
 function shared(parts: readonly Part[], count: number): Part[] {
   const byOffsets = parts.toSorted((a, b) => a.end - a.earliest - (b.end - b.earliest));
   let left = count;
-  const wanted = byOffsets.map((part, index): Part => {
-    const share = Math.min(part.end - part.earliest, Math.ceil(left / (byOffsets.length - index)));
-    left -= share;
-    return { ...part, share };
-  });
-  const order = (part: Part): number =>
-    parts.findIndex((one) => one.topic === part.topic && one.partition === part.partition);
-  return wanted.filter(({ share }) => share > 0).toSorted((a, b) => order(a) - order(b));
+  for (const [index, part] of byOffsets.entries()) {
+    part.share = Math.min(part.end - part.earliest, Math.ceil(left / (byOffsets.length - index)));
+    left -= part.share;
+  }
+  return parts.filter(({ share }) => share > 0);
 }
 
 async function newestOf(part: Part, reader: PartitionReader, signal: AbortSignal): Promise<NewestEvents> {

@@ -1,5 +1,6 @@
 import type { DiskFile } from "../../core/disk.ts";
 import type { Push } from "../../core/push.ts";
+import { makeFile, writeAll } from "../../state/durable-files.ts";
 import { frameSize, longStep, writeFrame, writeLongFrame } from "./frame.ts";
 import { FrameIndex } from "./frame-index.ts";
 import { closingOf, headerSize, segmentHeader, segmentPath, type Folder, type Segment } from "./segment.ts";
@@ -195,22 +196,8 @@ export async function writeSegment(folder: Folder, first: number, push: Push | u
   }
   const last = first - 1 + (push?.ends.length ?? 0);
   const segment = { first, last, end: headerSize + frame.length, frameIndex, isOpen: false, isCut: false };
-  const { disk } = folder;
-  const path = segmentPath(folder, first);
-  try {
-    const file = await disk.open(`${path}.new`, "create");
-    try {
-      await writeAll(file, Buffer.concat([segmentHeader, frame, closingOf(segment)]), 0);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await disk.rename(`${path}.new`, path);
-  } catch (error) {
-    await disk.unlink(`${path}.new`).catch(() => undefined);
-    throw error;
-  }
-  await disk.syncFolder(folder.path);
+  const bytes = Buffer.concat([segmentHeader, frame, closingOf(segment)]);
+  await makeFile(folder.disk, segmentPath(folder, first), bytes);
   return segment;
 }
 
@@ -239,12 +226,6 @@ export async function removeSegment(folder: Folder, first: number): Promise<void
     await file?.truncate(0);
   } finally {
     await file?.close();
-  }
-}
-
-async function writeAll(file: DiskFile, bytes: Buffer, offset: number): Promise<void> {
-  for (let written = 0; written < bytes.length;) {
-    written += await file.write(bytes.subarray(written), offset + written);
   }
 }
 
