@@ -31,9 +31,9 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
   requiredFieldsOf(source: Config): readonly SchemaField[];
   /**
    * Why the sources of one pipeline, all of this kind, are refused, as a text after "expected"; undefined where they
-   * are valid.
+   * are valid. `isJoin`: they are the sides of a join.
    */
-  obstacleOf(sources: readonly Config[]): string | undefined;
+  obstacleOf(sources: readonly Config[], isJoin: boolean): string | undefined;
 }
 
 /** The origin of events. All sources of one pipeline have different ones. */

@@ -90,10 +90,13 @@ export interface SourceSpec {
   pending: readonly BatchRecord[];
 }
 
+/** What sources use of the journal. */
+export type SourceJournal = Pick<Journal, "pending" | "progress" | "place" | "giveUp">;
+
 /** What every source is opened with. A kind may need more. */
 export interface SourceTools {
   disk: Disk;
-  journal: Journal;
+  journal: SourceJournal;
   /** By which it waits while it cannot read. */
   pause: SourcePause;
 }

@@ -61,7 +61,7 @@ export function obstacleOf({ sources, join }: Pick<PipelineConfig, "sources" | "
     // A join may read one topic, or one signal, for both of its sides.
     const mayShare = join !== undefined && kind.origin !== undefined;
     if (origins.size < own.length && !mayShare) return `another ${kind.origin?.name ?? "pipeline"} for each source`;
-    const obstacle = kind.obstacleOf(own);
+    const obstacle = kind.obstacleOf(own, join !== undefined);
     if (obstacle !== undefined) return obstacle;
   }
   return undefined;

@@ -7,7 +7,7 @@ import { batchNumbers, type PipelineOptions } from "../delivery/pipeline.ts";
 import { RetryPause } from "../flow/retry-pause.ts";
 import { JoinedSource } from "../join/joined-source.ts";
 import { OpenJoin } from "../join/open-join.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
+import { overriding } from "../telemetry/overriding.ts";
 import { RememberedKeys } from "../transforms/dedup/remembered-keys.ts";
 import { compileSides, type CompileOptions } from "./compile.ts";
 import type { ThreadMachine } from "./host.ts";
@@ -130,14 +130,4 @@ function limitsOf({ sources, resources }: PipelineConfig): { memory: number; sto
 function sumOf(quantities: readonly (string | undefined)[]): number {
   const given = quantities.filter((quantity) => quantity !== undefined);
   return given.length === 0 ? Infinity : given.reduce((sum, quantity) => sum + quantityBytes(quantity), 0);
-}
-
-/** Telemetry of which some functions do something else, since they count what is not of a whole pipeline. */
-function overriding(telemetry: Telemetry, by: Partial<Telemetry>): Telemetry {
-  return new Proxy(telemetry, {
-    get: (target, event) => {
-      const own = by[event as keyof Telemetry];
-      return own ?? (target[event as keyof Telemetry] as (...given: unknown[]) => unknown).bind(target);
-    },
-  });
 }

@@ -3,6 +3,7 @@ import type { Path } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
 import type { Place } from "../language/problem.ts";
 import { View } from "../language/view.ts";
+import { joins } from "./rules/feeds.ts";
 
 /** Dependencies of a document at most; the schema says the same. */
 const mostDependencies = 100;
@@ -35,7 +36,7 @@ export interface Claims {
   table: Claim & { key: string | undefined };
   /** The columns that it writes, as a list of names and types in JSON, or their digest; the same for the same mapping. */
   mapping: Claim;
-  /** The brokers of its Kafka topics, which have one connection. Empty for other sources. */
+  /** The brokers of its Kafka topics. Empty for other sources. */
   brokers: string[];
   depends_on: Claim[];
 }
@@ -92,6 +93,9 @@ function columnText({ text = "" }: View): string {
 }
 
 function brokersOf(root: View): string[] {
-  const brokers = root.sources("kafka")[0]?.get("connection_params", "brokers").items(mostBrokers) ?? [];
+  const [one, ...more] = root.sources("kafka").map((source) => source.get("connection_params", "brokers"));
+  // Without a join all have the connection of the first. A join has two sides.
+  const named = [one, joins(root) ? more[0] : undefined];
+  const brokers = named.flatMap((of) => of?.items(mostBrokers) ?? []);
   return brokers.flatMap(({ text }) => text?.trim().toLowerCase() ?? []);
 }

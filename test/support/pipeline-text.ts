@@ -8,8 +8,11 @@ export interface PipelineText {
   topics?: string[];
   /** Lines of a source of type kafka besides its topic, such as `consumer_group_initial_offset: latest`. */
   kafka?: string[];
-  /** Joins its topic with the one of `topics`, without a filter. `left`: key and window of the left side. */
-  join?: { left?: string };
+  /**
+   * Joins its topic with the one of `topics`, without a filter. `left`: key and window of the left side. `brokers`: those of
+   * the right topic, if they are others.
+   */
+  join?: { left?: string; brokers?: string[] };
   /** Default: `kafka:9092`. */
   brokers?: string[];
   expression?: string;
@@ -37,7 +40,7 @@ export function pipelineText(of: PipelineText): string {
     "sources:",
     ...sourceLines(of),
     fields,
-    ...(of.topics ?? []).flatMap((topic) => [...kafkaLines({ ...of, topic }, topic), fields]),
+    ...(of.topics ?? []).flatMap((topic) => [...kafkaLines({ ...of, ...of.join, topic }, topic), fields]),
     ...(of.join === undefined || transforms.length > 0 ? ["transforms:"] : []),
     ...(of.join === undefined
       ? ["  - type: filter", "    source_id: input", "    config:", `      expression: ${JSON.stringify(expression)}`]

@@ -7,6 +7,8 @@ import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom, needsOperator, TopicFailure } from "./brokers/failures.ts";
 import type { KafkaSettings } from "./brokers/settings.ts";
+import { oneClusterText } from "./clusters/clusters.ts";
+import { byConnection, type Connected } from "./connections.ts";
 
 interface CheckTools {
   settings: KafkaSettings;
@@ -17,20 +19,35 @@ interface CheckTools {
 /** Whether the brokers answer, take the login, and have the topics. Joins no group. */
 export async function checkKafka(
   sources: readonly KafkaSourceConfig[],
-  { settings, log, socketFactory }: CheckTools,
+  tools: CheckTools,
   signal: AbortSignal,
 ): Promise<Readiness> {
-  const [first] = sources;
-  if (first === undefined) return { kind: "ready" };
-  const brokers = new Brokers(kafkaClient(first.connection_params, "sluice-check", log, socketFactory), settings);
+  const clusters = new Set<string>();
+  for (const connected of byConnection(sources)) {
+    const found = await checkCluster(connected, tools, signal);
+    if (typeof found !== "string") return found;
+    if (clusters.has(found)) return { kind: "refused", text: `Kafka: ${oneClusterText(found)}` };
+    clusters.add(found);
+  }
+  return { kind: "ready" };
+}
+
+/** The id of the cluster of a connection, or why it cannot be read. */
+async function checkCluster(
+  sources: Connected,
+  { settings, log, socketFactory }: CheckTools,
+  signal: AbortSignal,
+): Promise<string | Readiness> {
+  const { connection_params } = sources[0];
+  const brokers = new Brokers(kafkaClient(connection_params, "sluice-check", log, socketFactory), settings);
   try {
-    return await Promise.race([ask(brokers, sources, hidingFrom(first.connection_params)), tooLate(signal)]);
+    return await Promise.race([ask(brokers, sources, hidingFrom(connection_params)), tooLate(signal)]);
   } finally {
     await brokers.close().catch(() => undefined);
   }
 }
 
-async function ask(brokers: Brokers, sources: readonly KafkaSourceConfig[], hide: Hide): Promise<Readiness> {
+async function ask(brokers: Brokers, sources: Connected, hide: Hide): Promise<string | Readiness> {
   try {
     await brokers.connect();
     for (const { topic } of sources) {
@@ -38,7 +55,7 @@ async function ask(brokers: Brokers, sources: readonly KafkaSourceConfig[], hide
         throw new TopicFailure(topic, error);
       });
     }
-    return { kind: "ready" };
+    return await brokers.clusterId(sources[0].topic);
   } catch (error) {
     return { kind: needsOperator(error) ? "refused" : "unreachable", text: `Kafka: ${failureText(error, hide)}` };
   }

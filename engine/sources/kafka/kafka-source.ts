@@ -106,6 +106,11 @@ export class KafkaSource implements Source {
     );
   }
 
+  /** The id of its cluster; empty before it is open. */
+  get cluster(): string {
+    return this.#positions.cluster;
+  }
+
   async open(signals: SourceSignals): Promise<number[]> {
     this.#signals = signals;
     const codecs = await Codecs.load();
@@ -146,6 +151,11 @@ export class KafkaSource implements Source {
     const check = (): void => void partitions.checkTopics().catch(() => undefined);
     this.#topicCheck = setInterval(check, settings.metadataMaxAge).unref();
     return Promise.resolve();
+  }
+
+  /** Before `begin`: batches with these ranges were given up, so they are read again. */
+  readAgain(ranges: readonly PositionRange[]): void {
+    for (const range of ranges) this.#positions.givenUp(range);
   }
 
   next(limit: number, maxBytes: number): Promise<Chunk[]> {

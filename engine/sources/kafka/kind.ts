@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from "node:util";
 import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import type { SourceKind } from "../../core/source-kind.ts";
+import { byConnection } from "./connections.ts";
 import { kafkaPartition } from "./positions/feed.ts";
 
-/** Topics of one Kafka cluster, a source for each, read by one consumer group. */
+/** Topics of Kafka, a source for each, read by a consumer group. The sides of a join may be in two clusters. */
 export const kafka = {
   types: ["kafka"],
   isPushed: false,
@@ -21,17 +21,13 @@ export const kafka = {
   obstacleOf: connectionObstacle,
 } as const satisfies SourceKind<KafkaSourceConfig>;
 
-function connectionObstacle(sources: readonly KafkaSourceConfig[]): string | undefined {
-  const [connection, ...connections] = sources.map(connectionOf);
-  if (connections.some((other) => !isDeepStrictEqual(other, connection))) {
-    return "one connection to Kafka for all sources";
-  }
-  if (connection?.["mechanism"] !== "GSSAPI") return undefined;
+function connectionObstacle(sources: readonly KafkaSourceConfig[], isJoin: boolean): string | undefined {
+  const connected = byConnection(sources);
+  if (connected.length > 1 && !isJoin) return "one connection to Kafka for all sources";
+  // Events are told apart by their topic.
+  const topics = new Set(sources.map(({ topic }) => topic));
+  if (connected.length > topics.size)
+    return "topics with different names where the sides of a join have two connections";
+  if (!sources.some(({ connection_params }) => connection_params.mechanism === "GSSAPI")) return undefined;
   return "another mechanism than GSSAPI, for which this version has no client";
-}
-
-/** Leaves out members that mean the same as their absence. */
-function connectionOf({ connection_params }: KafkaSourceConfig): Record<string, unknown> {
-  const members = Object.entries(connection_params);
-  return Object.fromEntries(members.filter(([, value]) => value !== "" && value !== false && value !== undefined));
 }

@@ -6,6 +6,7 @@ import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom, TopicFailure } from "./brokers/failures.ts";
 import type { KafkaSettings } from "./brokers/settings.ts";
+import { byConnection, type Connected } from "./connections.ts";
 import { kafkaFeed } from "./positions/feed.ts";
 import { Codecs } from "./protocol/codecs.ts";
 import { PartitionReader } from "./reading/partition-reader.ts";
@@ -34,13 +35,26 @@ const [wider, mostWiden] = [8, 3];
  */
 export async function sampleTopics(
   sources: readonly KafkaSourceConfig[],
-  { settings, log, socketFactory }: SampleTools,
+  tools: SampleTools,
   count: number,
   signal: AbortSignal,
 ): Promise<SourceSample> {
-  const [first] = sources;
-  if (first === undefined) return { events: [], left_out: 0 };
-  const brokers = new Brokers(kafkaClient(first.connection_params, "sluice-sample", log, socketFactory), settings);
+  const newest = new NewestEvents(count);
+  for (const connected of byConnection(sources)) {
+    const share = Math.ceil((count * connected.length) / sources.length);
+    newest.addAll(await sampleCluster(connected, tools, share, signal));
+  }
+  return newest.sample;
+}
+
+async function sampleCluster(
+  sources: Connected,
+  { settings, log, socketFactory }: SampleTools,
+  count: number,
+  signal: AbortSignal,
+): Promise<NewestEvents> {
+  const { connection_params } = sources[0];
+  const brokers = new Brokers(kafkaClient(connection_params, "sluice-sample", log, socketFactory), settings);
   // What is under way fails at once: no answer is waited for.
   signal.addEventListener("abort", () => void brokers.close().catch(() => undefined), { once: true });
   try {
@@ -49,10 +63,10 @@ export async function sampleTopics(
     const reader = new PartitionReader(brokers, await Codecs.load());
     const newest = new NewestEvents(count);
     for (const part of parts) newest.addAll(await newestOf(part, reader, signal));
-    return newest.sample;
+    return newest;
   } catch (error) {
     signal.throwIfAborted();
-    throw new Error(`Kafka: ${failureText(error, hidingFrom(first.connection_params))}`, { cause: error });
+    throw new Error(`Kafka: ${failureText(error, hidingFrom(connection_params))}`, { cause: error });
   } finally {
     await brokers.close().catch(() => undefined);
   }

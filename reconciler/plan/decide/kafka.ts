@@ -48,13 +48,21 @@ export function rereading(from: ActualPipeline, to: DesiredPipeline): Rereading 
   return { ...otherTopics(from, to), ...otherOptions(from, to) };
 }
 
-/** All topics of a pipeline have one connection. */
+/** A topic is where its brokers are: new brokers may be another cluster, and then nothing of it was read there. */
 function otherTopics(from: ActualPipeline, to: DesiredPipeline): Pick<Rereading, "elsewhere" | "added" | "removed"> {
   const [before, after] = [topicsOf(from.config), topicsOf(to.config)];
-  const [old, now] = [before[0], after[0]];
-  if (old !== undefined && now !== undefined && !shareBroker(now, old)) return { elsewhere: beginning(to), added: [] };
-  const removed = removedTopics(from, without(before, after), after);
-  return { elsewhere: [], added: beginning(to, without(after, before)), ...(removed !== undefined && { removed }) };
+  const [elsewhere, there] = partition(after, (now) => before.every((old) => !shareBroker(now, old)));
+  const left = without(before, there).filter((old) => elsewhere.every(({ topic }) => topic !== old.topic));
+  const removed = removedTopics(from, left, after);
+  return {
+    elsewhere: beginning(to, elsewhere),
+    added: beginning(to, without(there, before)),
+    ...(removed !== undefined && { removed }),
+  };
+}
+
+function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
 
 /** What happens to removed topics. The lag is known only for all topics of a pipeline together. */
@@ -73,9 +81,9 @@ function removedTopics(
   };
 }
 
-/** The sources whose topics others do not read. */
+/** The sources whose topics others do not read in the same cluster. */
 function without(sources: readonly KafkaSourceConfig[], others: readonly KafkaSourceConfig[]): KafkaSourceConfig[] {
-  return sources.filter(({ topic }) => !others.some((other) => other.topic === topic));
+  return sources.filter((one) => !others.some((other) => other.topic === one.topic && shareBroker(one, other)));
 }
 
 function otherOptions(

@@ -2,101 +2,15 @@ import { describe, expect, test, vi } from "vitest";
 import { defaultOptions } from "../../../schemas/index.ts";
 import type { PipelineConfig } from "../../../schemas/pipeline.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
-import { type KafkaScene, useScenes } from "./kafka-scene.ts";
+import { Desk } from "./join-desk.ts";
+import { useScenes } from "./kafka-scene.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const inScene = useScenes(useKafka());
 
-const dedup = (source_id: string, key: string) => {
-  return { type: "dedup", source_id, config: { key, time_window: "1h" } };
-};
-
-const fields = (...names: [string, string][]) => names.map(([name, type]) => ({ name, type }));
-
-/** Orders on the left, customers on the right, joined by the customer's number into one table. */
-class Desk {
-  readonly customers: string;
-  readonly scene: KafkaScene;
-
-  constructor(scene: KafkaScene) {
-    this.scene = scene;
-    this.customers = `${scene.topic}-customers`;
-  }
-
-  config({ windows = ["1h", "1h"], sink = {}, over = {} }: Partial<Wish> = {}): PipelineConfig {
-    const [orders] = this.scene.config().sources;
-    const [left, right] = windows;
-    const mapping = [
-      { name: "id", column_name: "id", column_type: "Int64" },
-      { name: "customer", column_name: "customer", column_type: "String" },
-      { name: "tags", column_name: "tags", column_type: "Array(String)" },
-    ];
-    return this.scene.config(
-      { mapping, max_batch_size: 50, max_delay_time: "100ms", ...sink },
-      {
-        sources: [
-          { ...orders, schema_fields: fields(["id", "int"], ["customer_id", "int"]) },
-          {
-            ...orders,
-            source_id: "customers",
-            topic: this.customers,
-            schema_fields: fields(["key", "string"], ["name", "string"], ["about.tags", "array"]),
-          },
-        ],
-        transforms: [dedup("input", "id")],
-        join: {
-          enabled: true,
-          type: "temporal",
-          left_source: { source_id: "input", key: "customer_id", time_window: left },
-          right_source: { source_id: "customers", key: "key", time_window: right },
-          output_fields: [
-            { source_id: "input", name: "id" },
-            { source_id: "customers", name: "name", output_name: "customer" },
-            { source_id: "customers", name: "about.tags", output_name: "tags" },
-          ],
-        },
-        ...over,
-      },
-    );
-  }
-
-  async orders(...orders: [id: number, customer: number][]): Promise<void> {
-    const events = orders.map(([id, customer_id]) => JSON.stringify({ id, customer_id }));
-    await this.scene.kafka.produce(this.scene.topic, events, { partition: 0 });
-  }
-
-  async names(...customers: [key: string, name: string][]): Promise<void> {
-    const events = customers.map(([key, name]) => JSON.stringify({ key, name, about: { tags: [name, "é\n"] } }));
-    await this.scene.kafka.produce(this.customers, events, { partition: 0 });
-  }
-
-  /** Resolves when the table has exactly these rows. */
-  async holds(...rows: [id: number, customer: string][]): Promise<void> {
-    const wanted = rows.map(([id, customer]) => `${id} ${customer}`).toSorted();
-    for (const end = Date.now() + 60_000; ;) {
-      const query = `SELECT id, customer, tags FROM ${this.scene.table} ORDER BY id`;
-      const found = await this.scene.server.query<{ id: string; customer: string; tags: string[] }>(query);
-      for (const { customer, tags } of found) expect(tags).toEqual([customer, "é\n"]);
-      const texts = found.map(({ id, customer }) => `${id} ${customer}`).toSorted();
-      if (found.length >= rows.length || Date.now() > end) {
-        expect(texts).toEqual(wanted);
-        return;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 30));
-    }
-  }
-
-  /** Resolves when so many events of each side are buffered. */
-  buffers(left: number, right: number): Promise<unknown> {
-    return this.scene.until(({ join }) => join?.left?.events === left && join.right?.events === right);
-  }
-
-  async edit(config: PipelineConfig): Promise<void> {
-    await this.scene.stop();
-    await this.scene.running.engine.update(this.scene.pipeline_id, config, defaultOptions);
-    await this.scene.resume();
-  }
+function atDesk(play: (desk: Desk) => Promise<void>): Promise<void> {
+  return inScene((scene) => new Desk(scene).open(play), { partitions: 1 });
 }
 
 test("one topic may be both sides, and one left event after another matches the same right one", () =>
@@ -159,31 +73,6 @@ test("a key with 100,000 left events: the right one makes all of their rows in o
     expect([Number(found?.rows), Number(found?.ids)]).toEqual([count, count]);
     await desk.buffers(0, 1);
   }));
-
-interface Wish {
-  windows: [left: string, right: string];
-  sink: Record<string, unknown>;
-  over: Record<string, unknown>;
-}
-
-function atDesk(play: (desk: Desk) => Promise<void>): Promise<void> {
-  return inScene(
-    async (scene) => {
-      const desk = new Desk(scene);
-      await scene.kafka.topics.create(desk.customers, { partitions: 1 });
-      await scene.server.client.command({
-        query: `ALTER TABLE ${scene.table} ADD COLUMN customer String, ADD COLUMN tags Array(String)`,
-      });
-      try {
-        await play(desk);
-      } finally {
-        await scene.running.engine.stop(scene.pipeline_id).catch(() => undefined);
-        await scene.kafka.topics.delete(desk.customers);
-      }
-    },
-    { partitions: 1 },
-  );
-}
 
 describe("a join of two topics", () => {
   test("joins each left event once, with the newest right one; right ones serve many", () =>

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { consumerGroup } from "../../../engine/index.ts";
 import type { There } from "./world.ts";
 import { changeFor, planFor, type Expected, type World } from "./world.ts";
 
@@ -64,6 +65,39 @@ describe("an edit of a join", () => {
     ],
   ])("%s", (_title, world, expected) => {
     expect(changeFor(world)).toMatchObject(expected);
+  });
+});
+
+/** Its right topic is at other brokers. */
+const two = (...brokers: string[]) => ({ ...joined(), join: { brokers } });
+const written = { events: 12, rows: 0 };
+
+describe("a join of two clusters", () => {
+  const group = consumerGroup("orders");
+
+  test("goes on in the one whose brokers are the same", () => {
+    expect(
+      changeFor({ wanted: [two("other:9092")], there: [there({ was: two("east:9092"), join: written })] }).reason,
+    ).toBe(
+      "sources[kafka of customers].connection_params.brokers changed; if the new brokers are another cluster, topic customers " +
+        "is read there from its beginning, and x-sluice.on_lost decides about pending batches of the old one",
+    );
+  });
+
+  test("begins a topic that is moved from one of them to the other", () => {
+    const now = { ...two("east:9092"), topic: "sales" };
+    const { reason } = changeFor({ wanted: [now], there: [there({ was: two("east:9092"), lag: 7, join: written })] });
+    expect(reason).toBe(
+      `sources[kafka of input].topic changed; topic sales is read from its beginning, unless the consumer group ${group} has ` +
+        "offsets of it; what was not read yet of topic orders stays unread",
+    );
+  });
+
+  test("is the same as of one where only the right side was elsewhere", () => {
+    const { reason } = changeFor({ wanted: [joined()], there: [there({ was: two("east:9092"), join: written })] });
+    expect(reason).toMatch(
+      /; topic customers is read from its beginning, unless .* offsets of it; what was not read yet of topic customers stays unread$/,
+    );
   });
 });
 

@@ -163,7 +163,7 @@ export class Reading {
       identity: { dataDir, run, earlier: new Set(options.earlier) },
       options: options.options ?? { on_lost: "pause" },
       settings: defaultKafkaSettings,
-      journal: this.journal as unknown as Journal,
+      journal: this.journal,
       telemetry,
       pause: new RetryPause("orders", telemetry),
       log: keptLog(),

@@ -1,10 +1,10 @@
 import type { EngineOptions, KafkaSourceConfig } from "../../../../schemas/pipeline.ts";
 import { EngineError, LeftForLater } from "../../../core/errors.ts";
-import { type BatchRecord, holdsPositions, type Journal, rangesOf } from "../../../core/journal.ts";
+import { type BatchRecord, holdsPositions, rangesOf } from "../../../core/journal.ts";
 import { consumerGroup } from "../../../core/names.ts";
 import type { SourcePause, Waited } from "../../../core/pause.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
-import type { SourceSignals } from "../../../core/source.ts";
+import type { SourceJournal, SourceSignals } from "../../../core/source.ts";
 import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { retry } from "../../../flow/retry.ts";
 import { isPassing } from "../../../state/storage-error.ts";
@@ -33,7 +33,7 @@ export interface OpeningOptions {
   topics: ReadonlyMap<string, TopicOptions>;
   identity: KafkaIdentity;
   options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
-  journal: Journal;
+  journal: SourceJournal;
   telemetry: Telemetry;
   /** The pause in which it waits while brokers fail, or another Sluice owns the group. */
   pause: SourcePause;

@@ -1,5 +1,6 @@
-import { nextPosition, type CutLog, type Journal, type SourceNotes } from "../../../core/journal.ts";
+import { nextPosition, type CutLog, type SourceNotes } from "../../../core/journal.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
+import type { SourceJournal } from "../../../core/source.ts";
 import { kafkaPartition, partitionText } from "./feed.ts";
 import type { GroupState } from "./group-state.ts";
 import { TopicIds, type Recreated } from "./topic-ids.ts";
@@ -8,7 +9,7 @@ import { TopicIds, type Recreated } from "./topic-ids.ts";
 export class KafkaPositions {
   readonly #topics: ReadonlySet<string>;
   readonly #pipeline_id: string;
-  readonly #journal: Journal;
+  readonly #journal: SourceJournal;
   #cluster = "";
   /** The offset after the last final one. */
   readonly #final = new Map<Feed, number>();
@@ -23,13 +24,18 @@ export class KafkaPositions {
   #cutLogs: Readonly<Record<Feed, CutLog>>;
   readonly #topicIds: TopicIds;
 
-  constructor(topics: Iterable<string>, pipeline_id: string, journal: Journal) {
+  constructor(topics: Iterable<string>, pipeline_id: string, journal: SourceJournal) {
     this.#topics = new Set(topics);
     this.#pipeline_id = pipeline_id;
     this.#journal = journal;
     const { notes = {} } = journal.progress(pipeline_id);
     this.#cutLogs = notes.cutLogs ?? {};
     this.#topicIds = new TopicIds(notes.topicIds);
+  }
+
+  /** The id of the cluster; empty before it is known. */
+  get cluster(): string {
+    return this.#cluster;
   }
 
   /** Loads the positions of the topics in this cluster from the journal. */

@@ -130,6 +130,25 @@ describe("how many sources of which kind", () => {
     expect(said(changedIn(otlpPipeline, ...traces, "name: timestamp,", "name: trace_id,"))).toEqual([]);
   });
 
+  const elsewhere = '{ brokers: ["other:9092"], protocol: PLAINTEXT }';
+
+  test("the sides of a join may be topics of two clusters", () => {
+    expect(said(changedIn(joinPipeline, "*kafka", elsewhere))).toEqual([]);
+  });
+
+  test("topics of two clusters need different names, in a join as well", () => {
+    const [topic] = /topic: (\S+)/.exec(joinPipeline)!.slice(1);
+    const same = changedIn(joinPipeline, "*kafka", elsewhere).replaceAll(/topic: \S+/g, `topic: ${topic}`);
+    expect(said(same)).toMatchObject([
+      {
+        code: "SOURCE_MIX",
+        path: "sources[1].topic",
+        found: `"${topic}"`,
+        suggestion: expect.stringContaining("same connection_params") as string,
+      },
+    ]);
+  });
+
   test("a connection that spells its defaults out is the same connection", () => {
     const plain = changedIn(
       joinPipeline,

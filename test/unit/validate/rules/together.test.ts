@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { consumerGroup } from "../../../../engine/index.ts";
 import { load, validate } from "../../../../reconciler/desired/load.ts";
-import { changedIn, fileOf, goodPipeline, kafkaPipeline } from "../../../support/pipeline-file.ts";
+import { changedIn, fileOf, goodPipeline, joinPipeline, kafkaPipeline } from "../../../support/pipeline-file.ts";
 
 const named = (pipeline: string, id: string) => pipeline.replace("orders-eu", id);
 
@@ -125,6 +125,13 @@ describe("two Kafka pipelines with one consumer group", () => {
       `b.yaml:2 SHARED_GROUP: "${two}" with ${consumerGroup(one)}, as a.yaml:2`,
     ]);
     expect(load([fileOf(server(one), "a.yaml"), fileOf(server(two), "b.yaml")]).pipelines).toEqual([]);
+  });
+
+  test("are refused as well where one reads only the right side of its join there", () => {
+    const joined = joinPipeline
+      .replace("orders-eu", two)
+      .replace("*kafka", '{ brokers: ["kafka-1:9092"], protocol: PLAINTEXT }');
+    expect(told(server(one), joined).map((text) => text.split(":")[0])).toEqual(["a.yaml", "b.yaml"]);
   });
 
   test.each([
