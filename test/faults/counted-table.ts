@@ -13,6 +13,8 @@ export interface TableAudit {
   changed: number[];
 }
 
+type Wrong = "lost" | "doubled" | "strangers" | "changed";
+
 /** So many wrong ids are named. */
 const named = 5;
 
@@ -53,6 +55,26 @@ export class CountedTable {
       strangers: await this.#ids(`SELECT id FROM ${name} WHERE id < 0 OR id >= ${distinct}`),
       changed: await this.#ids(`SELECT id FROM ${name} WHERE n != id * 7 % 1000`),
     };
+  }
+
+  /**
+   * As `audit`, of a table that must have just these rows. `missing`: ids that are lost whatever the table has.
+   */
+  async auditRows(rows: readonly { id: number; n: number }[], missing: readonly number[]): Promise<TableAudit> {
+    const wanted = new Map(rows.map(({ id, n }) => [id, n]));
+    const found = new Map<number, number>();
+    const audit = { lost: [...missing], doubled: [], strangers: [], changed: [] } as Pick<TableAudit, Wrong>;
+    const there = await this.#server.query<{ id: string; n: string }>(`SELECT id, n FROM ${this.name}`);
+    for (const row of there) {
+      const [id, n] = [Number(row.id), Number(row.n)];
+      if (found.has(id)) audit.doubled.push(id);
+      else if (!wanted.has(id)) audit.strangers.push(id);
+      else if (wanted.get(id) !== n) audit.changed.push(id);
+      found.set(id, n);
+    }
+    for (const id of wanted.keys()) if (!found.has(id)) audit.lost.push(id);
+    for (const wrong of Object.values(audit)) wrong.splice(named);
+    return { count: there.length, unique: found.size, ...audit };
   }
 
   /** Inserts that the server dropped as repeats since it started, of all its tables. */

@@ -1,12 +1,15 @@
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Daemon } from "../../examples/quickstart/daemon.ts";
 import type { PipelineHealth } from "../../engine/index.ts";
 import { Workplace } from "../support/daemon.ts";
+import type { TableAudit } from "./counted-table.ts";
 import { CounterSums } from "./counter-sums.ts";
 import type { KafkaReport } from "./kafka-report.ts";
-import { type KafkaSight, type KafkaStep, kafkaSteps } from "./kafka-steps.ts";
+import { JoinRecording } from "./join-recording.ts";
+import { allSteps, joinSteps, type KafkaSight, type KafkaStep } from "./kafka-steps.ts";
 import { KafkaLoad } from "./kafka-load.ts";
-import { batchRows, KafkaSubject, type Started, type SubjectOptions } from "./kafka-subject.ts";
+import { batchRows, KafkaSubject, manyWindows, type Started, type SubjectOptions } from "./kafka-subject.ts";
 import { died, until } from "./patience.ts";
 import { Trap } from "./trap.ts";
 
@@ -30,6 +33,7 @@ export class KafkaDelivery {
   readonly #started: Started;
   readonly #counters = new CounterSums();
   #daemon!: Daemon;
+  #recording: JoinRecording | undefined;
 
   private constructor(options: SubjectOptions, subject: KafkaSubject, place: Workplace, trap: Trap, started: Started) {
     this.#options = options;
@@ -46,6 +50,10 @@ export class KafkaDelivery {
     const trap = await Trap.make(place.path);
     const started = await subject.prepare(place, new URL(options.server.url).port);
     const delivery = new KafkaDelivery(options, subject, place, trap, started);
+    if (options.variant.joins === "many") {
+      const log = join(place.dataDir, "pipelines", subject.pipeline_id, "join");
+      delivery.#recording = await JoinRecording.begin(log, join(place.path, "recording"));
+    }
     try {
       await delivery.#restart();
       return delivery;
@@ -56,6 +64,7 @@ export class KafkaDelivery {
   }
 
   async clean(): Promise<void> {
+    this.#recording?.end();
     await this.#place.clean();
     await this.#subject.remove();
   }
@@ -63,8 +72,9 @@ export class KafkaDelivery {
   /** Kills once at a step of a batch while `events` are read, and counts when all of them are settled. */
   async killAt(step: KafkaStep, events: number): Promise<KafkaReport> {
     const { pipeline_id } = this.#subject;
-    // Offsets of several batches may be committed together: not every one of them comes to each step.
-    const nth = ofOffsetCommits.has(step) ? 1 : 1 + this.#options.random.below(Math.ceil(events / batchRows / 4));
+    // Offsets of several batches may be committed together, and a batch of a join's sides may have all that was produced.
+    const isRare = ofOffsetCommits.has(step) || step in joinSteps;
+    const nth = isRare ? 1 : 1 + this.#options.random.below(Math.ceil(events / batchRows / 4));
     await until(this.#daemon, "to be in its group", () => this.#subject.isJoined());
     // A member commits offsets when it is given partitions too, which is no commit of a batch.
     const isReading = async (): Promise<boolean> =>
@@ -83,8 +93,8 @@ export class KafkaDelivery {
     const behind = await this.#subject.behind(await this.#trap.collect());
     await this.#restart();
     // Half of the batches of a join are of its rows, of which the group knows nothing.
-    const isInGroup = this.#options.variant.joins !== true;
-    return this.#report(`${step} (${nth})`, before, behind, { ...kafkaSteps[step], ...(!isInGroup && { behind: 0 }) });
+    const isInGroup = this.#options.variant.joins === undefined;
+    return this.#report(`${step} (${nth})`, before, behind, { ...allSteps[step], ...(!isInGroup && { behind: 0 }) });
   }
 
   /** Kills at random moments while `events` are produced and read, also while it recovers from the kill before. */
@@ -97,7 +107,7 @@ export class KafkaDelivery {
     const { table, mix } = this.#subject;
     const before = await this.#counts();
     // A guess, until all are produced: as many as there are may be written before the last kill.
-    const share = (100 - variant.repeats) / 100 / (variant.joins === true ? 2 : 1);
+    const share = (100 - variant.repeats) / 100 / (variant.joins === undefined ? 1 : 2);
     let end = mix.distinct + Math.floor(events * share);
     const produced = this.#subject.produce(events);
     produced.then(
@@ -135,21 +145,19 @@ export class KafkaDelivery {
 
   async #report(kills: string, before: Counts, behind: number, expected: KafkaSight): Promise<KafkaReport> {
     const { variant, members } = this.#options;
-    const { table, mix } = this.#subject;
     await until(this.#daemon, "to read all that was produced", () => this.#subject.isRead(), settleLimit);
-    if (variant.joins === true) {
-      const isWritten = async (): Promise<boolean> => (await table.rows()) >= mix.distinct;
+    if (variant.joins !== undefined) {
+      const isWritten = async (): Promise<boolean> => (await this.#health()).join?.waiting === 0;
       await until(this.#daemon, "to write the rows of the join", isWritten, settleLimit);
     }
     await until(this.#daemon, "to settle", async () => (await this.#health()).pending_batches === 0);
     const now = await this.#counts();
     const since = (what: keyof Counts): number => now[what] - before[what];
     return {
-      ...(await table.audit(mix.distinct)),
+      ...(await this.#audit()),
       kills,
       variant,
       members,
-      distinct: mix.distinct,
       deadLetters: (await this.#health()).dead_letters.total_messages,
       seen: {
         replayed: since("replayed"),
@@ -160,6 +168,18 @@ export class KafkaDelivery {
       },
       expected,
     };
+  }
+
+  /** Of a join of many, the rows are those of its recorded steps, and these are what its model allows. */
+  async #audit(): Promise<TableAudit & Pick<KafkaReport, "distinct" | "unlikeModel">> {
+    const { table, mix } = this.#subject;
+    if (this.#recording === undefined) return { ...(await table.audit(mix.distinct)), distinct: mix.distinct };
+    const { rows, problems, missing } = await this.#recording.read(manyWindows, mix.keys);
+    const audit = await table.auditRows(
+      rows.map(({ left: id, right: n }) => ({ id, n })),
+      missing,
+    );
+    return { ...audit, distinct: rows.length, unlikeModel: problems };
   }
 
   /** What was seen so far, over all processes, as far as it was sampled. */

@@ -2,7 +2,7 @@ import { Random } from "../support/random.ts";
 import { KafkaDelivery } from "./kafka-delivery.ts";
 import { type KafkaReport, brokenBy, heading, lineOf, missing } from "./kafka-report.ts";
 import type { KafkaServers } from "./kafka-servers.ts";
-import { type KafkaStep, kafkaSteps } from "./kafka-steps.ts";
+import { allSteps, type KafkaStep, kafkaSteps } from "./kafka-steps.ts";
 import type { SubjectOptions } from "./kafka-subject.ts";
 import { type KafkaVariant, kafkaVariants } from "./kafka-variants.ts";
 
@@ -23,7 +23,7 @@ const stepShare = 0.05;
 
 /**
  * The crash matrix of Kafka: unique ids, and ids that repeat, each with one member and with three, and ids that repeat in
- * two topics. Each run is killed at every step, then at random moments. Resolves with what must not be, and is.
+ * two topics, and joins. Each run is killed at every step, then at random moments. Resolves with what must not be, and is.
  */
 export async function killKafka(servers: KafkaServers, options: MatrixOptions): Promise<string[]> {
   const reports: KafkaReport[] = [];
@@ -51,7 +51,8 @@ async function runOf(subject: SubjectOptions, { kills, events, log }: MatrixOpti
     log(lineOf(report));
   };
   try {
-    for (const step of Object.keys(kafkaSteps) as KafkaStep[]) tell(await delivery.killAt(step, share));
+    const steps = Object.keys(subject.variant.joins === undefined ? kafkaSteps : allSteps) as KafkaStep[];
+    for (const step of steps) tell(await delivery.killAt(step, share));
     tell(await delivery.killAtRandom(kills, events - reports.length * share, log));
   } finally {
     await delivery.clean();

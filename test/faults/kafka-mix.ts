@@ -17,8 +17,11 @@ interface Half {
 
 interface Topics {
   topics: number;
-  joins?: boolean;
+  joins?: "one" | "many";
 }
+
+/** Of a join of many: the keys, and how many in a hundred events are right ones. */
+const [manyKeys, rightShare] = [1_000, 20];
 
 /**
  * Events for topics, by a seed: fields `id`, whole numbers from 0 on, and `n`, which follows from the id. Those with one
@@ -31,16 +34,19 @@ export class KafkaMix {
   readonly #repeats: number;
   readonly #partitions: number;
   readonly #topics: number;
-  readonly #joins: boolean;
+  readonly #joins: Topics["joins"];
+  /** Of a join of many: the keys of the left and of the right events, by their ids. */
+  readonly keys: { left: number[]; right: number[] } = { left: [], right: [] };
   /** Ids whose event is in one of the topics only, and that other topic. */
   readonly #halves: Half[] = [];
   #distinct = 0;
 
   /**
-   * `repeats`: percent of events with an id that was there before, in any of the partitions of each topic. `joins`: each id
-   * has an event in both topics, one of them some time after the other; repeats are in the first.
+   * `repeats`: percent of events with an id that was there before, in any of the partitions of each topic. `joins: one`: each
+   * id has an event in both topics, one of them some time after the other; repeats are in the first. `joins: many`: each topic
+   * has ids of its own, and the events a key in the other field.
    */
-  constructor(random: Random, repeats: number, partitions: number, { topics, joins = false }: Topics) {
+  constructor(random: Random, repeats: number, partitions: number, { topics, joins }: Topics) {
     this.#topics = topics;
     this.#joins = joins;
     this.#random = random;
@@ -48,13 +54,29 @@ export class KafkaMix {
     this.#partitions = partitions;
   }
 
-  /** How many ids there are: 0 up to this one. */
+  /** How many ids there are: 0 up to this one. Of a join of many, those of left events. */
   get distinct(): number {
     return this.#distinct;
   }
 
   take(count: number): Generator<MixedMessage> {
-    return this.#joins ? this.#takeBoth(count) : this.#take(count);
+    if (this.#joins === "many") return this.#takeMany(count);
+    return this.#joins === "one" ? this.#takeBoth(count) : this.#take(count);
+  }
+
+  *#takeMany(count: number): Generator<MixedMessage> {
+    for (let taken = 0; taken < count; taken += 1) {
+      const isRight = this.#random.below(100) < rightShare;
+      const known = isRight ? this.keys.right : this.keys.left;
+      const isRepeat = known.length > 0 && this.#random.below(100) < this.#repeats;
+      const span = Math.min(known.length, this.#random.pick(newest, remembered));
+      const id = isRepeat ? known.length - 1 - this.#random.below(span) : known.length;
+      const key = isRepeat ? known[id]! : this.#random.below(manyKeys);
+      known[id] = key;
+      this.#distinct = this.keys.left.length;
+      const event = isRight ? { number: key, note: id } : { id, n: key };
+      yield this.#sent(event, isRight ? 1 : 0);
+    }
   }
 
   /** All ids that it begins with are in both topics at its end. */
@@ -82,8 +104,11 @@ export class KafkaMix {
   }
 
   #message(id: number, topic: number): MixedMessage {
+    return this.#sent(topic === 0 ? { id, n: noteOf(id) } : { number: id, note: noteOf(id) }, topic);
+  }
+
+  #sent(event: object, topic: number): MixedMessage {
     const padding = this.padding === 0 ? {} : { padding: "x".repeat(this.padding) };
-    const event = topic === 0 ? { id, n: noteOf(id) } : { number: id, note: noteOf(id) };
     const value = JSON.stringify({ ...event, ...padding });
     return { topic, value, partition: this.#random.below(this.#partitions) };
   }

@@ -11,6 +11,8 @@ export interface KafkaReport extends TableAudit {
   /** Ids that were produced. */
   distinct: number;
   deadLetters: number;
+  /** What the steps of a join were that its model does not allow. */
+  unlikeModel?: readonly string[];
   seen: KafkaSeen;
   /** What must be seen at least. */
   expected: KafkaSight;
@@ -32,7 +34,7 @@ const wrongs = ["lost", "doubled", "strangers", "changed"] as const;
 
 /** What a report says that must not be; empty where every promise was kept and the kill hit what it was for. */
 export function brokenBy(report: KafkaReport): string[] {
-  const { count, unique, distinct, deadLetters, seen, expected } = report;
+  const { count, unique, distinct, deadLetters, seen, expected, unlikeModel = [] } = report;
   const named = wrongs.filter((what) => report[what].length > 0);
   const unseen = (Object.keys(sights) as (keyof typeof sights)[]).filter((sight) => seen[sight] < expected[sight]);
   return [
@@ -40,6 +42,7 @@ export function brokenBy(report: KafkaReport): string[] {
       ? []
       : [`expected ${distinct} rows and ids, found ${count} rows and ${unique} ids`]),
     ...named.map((what) => `${what}: ${report[what].join(", ")}`),
+    ...unlikeModel.slice(0, 5),
     ...(deadLetters === 0 ? [] : [`${deadLetters} good events are dead letters`]),
     ...unseen.map((sight) => `expected at least ${expected[sight]} ${sights[sight]}, saw ${seen[sight]}`),
   ];

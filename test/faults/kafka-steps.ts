@@ -23,4 +23,14 @@ export const kafkaSteps = {
   "later batch committed": { replayed: 0, repeated: 0, dropped: 0, behind: 1 },
 } as const satisfies Readonly<Record<string, KafkaSight>>;
 
-export type KafkaStep = keyof typeof kafkaSteps;
+/** The further steps of a batch of a join's sides, into the log of the join. */
+export const joinSteps = {
+  /** It is in the file of the log, and not durable. */
+  "join step written": { replayed: 1, repeated: 0, dropped: 0, behind: 0 },
+  /** It is durable, and its batch is not committed. */
+  "join step durable": { replayed: 1, repeated: 0, dropped: 0, behind: 0 },
+} as const satisfies Readonly<Record<string, KafkaSight>>;
+
+export type KafkaStep = keyof typeof kafkaSteps | keyof typeof joinSteps;
+
+export const allSteps: Readonly<Record<KafkaStep, KafkaSight>> = { ...kafkaSteps, ...joinSteps };

@@ -4,6 +4,7 @@ import { consumerGroup } from "../../engine/index.ts";
 import type { PositionRange } from "../../engine/core/positions.ts";
 import { kafkaPartition } from "../../engine/sources/kafka/positions/feed.ts";
 import { freeListeners, type Workplace } from "../support/daemon.ts";
+import type { TestKafka } from "../support/kafka/test-kafka.ts";
 import type { Random } from "../support/random.ts";
 import { CountedTable } from "./counted-table.ts";
 import { KafkaMix } from "./kafka-mix.ts";
@@ -37,6 +38,8 @@ const partitions = 6;
 const insertsInFlight = 3;
 /** Events that are produced before those of the next topic are. */
 const turn = 10_000;
+/** Of a join of many, in milliseconds: windows end while it is killed and started. */
+export const manyWindows = { left: 2_000, right: 5_000 };
 /** Rows of a full batch. */
 export const batchRows = 500;
 
@@ -61,13 +64,15 @@ export class KafkaSubject {
   static async create(options: SubjectOptions): Promise<KafkaSubject> {
     const pipeline_id = `kafka-${randomBytes(6).toString("hex")}`;
     const table = await CountedTable.create(options.server, pipeline_id.replace("-", "_"));
-    for (const topic of topicsOf(pipeline_id, options)) await options.kafka.topics.create(topic, { partitions });
+    for (const [index, topic] of topicsOf(pipeline_id, options).entries()) {
+      await kafkaOf(options, index).topics.create(topic, { partitions });
+    }
     return new KafkaSubject(pipeline_id, table, options);
   }
 
   /** Removes what nobody needs any more. */
   async remove(): Promise<void> {
-    for (const topic of this.#topics) await this.#options.kafka.topics.delete(topic);
+    for (const [index, topic] of this.#topics.entries()) await kafkaOf(this.#options, index).topics.delete(topic);
   }
 
   /**
@@ -90,8 +95,8 @@ export class KafkaSubject {
     if (others.length === 0) await kafka.produce(first!, this.mix.take(count));
     else await this.#produceToAll(count);
     const ends = new Map<string, number>();
-    for (const topic of this.#topics) {
-      const offsets = await kafka.topics.endOffsets(topic);
+    for (const [index, topic] of this.#topics.entries()) {
+      const offsets = await kafkaOf(this.#options, index).topics.endOffsets(topic);
       offsets.forEach((end, partition) => ends.set(named(topic, partition), end));
     }
     this.#ends = ends;
@@ -103,14 +108,14 @@ export class KafkaSubject {
       const messages = [...this.mix.take(Math.min(turn, count - produced))];
       for (const [index, topic] of this.#topics.entries()) {
         const own = messages.filter((message) => message.topic === index);
-        await this.#options.kafka.produce(topic, own);
+        await kafkaOf(this.#options, index).produce(topic, own);
       }
     }
   }
 
   /** Whether all its members are in the group, and nobody else. */
   async isJoined(): Promise<boolean> {
-    return (await this.memberIds()).length === this.#options.members;
+    return (await this.memberIds()).length === this.#options.members * this.#clusters.length;
   }
 
   /** Of all its topics. */
@@ -118,11 +123,14 @@ export class KafkaSubject {
     return partitions * this.#options.variant.topics;
   }
 
-  /** What the broker calls the members of the group; none while it gives out partitions. */
+  /** What the brokers call the members of the group; none while one gives out partitions. */
   async memberIds(): Promise<string[]> {
-    const { groups } = await this.#options.kafka.withAdmin((admin) => admin.describeGroups([this.#group]));
-    const { state, members } = groups[0]!;
-    return state === "Stable" ? members.map(({ memberId }) => memberId).toSorted() : [];
+    const described = await Promise.all(
+      this.#clusters.map((kafka) => kafka.withAdmin((admin) => admin.describeGroups([this.#group]))),
+    );
+    const groups = described.map((of) => of.groups[0]!);
+    if (groups.some(({ state }) => state !== "Stable")) return [];
+    return groups.flatMap(({ members }) => members.map(({ memberId }) => memberId)).toSorted();
   }
 
   /** Whether the group has heard of all that was produced. */
@@ -144,7 +152,7 @@ export class KafkaSubject {
   }
 
   #file(http_port: string, sink: Record<string, unknown>): string {
-    const { kafka, server, variant, members, rows = batchRows, xSluice = {} } = this.#options;
+    const { server, variant, members, rows = batchRows, xSluice = {} } = this.#options;
     const resources = {
       sources: [{ source_id: this.pipeline_id, replicas: members }],
       sink: { replicas: insertsInFlight, ...sink },
@@ -152,7 +160,7 @@ export class KafkaSubject {
     return `version: v3
 pipeline_id: ${this.pipeline_id}
 sources:
-${this.#topics.map((topic, index) => `  - ${JSON.stringify({ ...this.#source(topic, index), connection_params: kafka.connectionParams() })}`).join("\n")}
+${this.#topics.map((topic, index) => `  - ${JSON.stringify({ ...this.#source(topic, index), connection_params: kafkaOf(this.#options, index).connectionParams() })}`).join("\n")}
 transforms: ${JSON.stringify(this.#transforms(variant))}
 join: ${JSON.stringify(this.#join(variant))}
 sink:
@@ -170,6 +178,10 @@ x-sluice: ${JSON.stringify(xSluice)}
 `;
   }
 
+  get #clusters(): TestKafka[] {
+    return [...new Set(this.#topics.map((_topic, index) => kafkaOf(this.#options, index)))];
+  }
+
   get #group(): string {
     return consumerGroup(this.pipeline_id);
   }
@@ -181,8 +193,9 @@ x-sluice: ${JSON.stringify(xSluice)}
 
   /** Each topic has a dedup of its own; the second one's events get the names of the first one's. */
   #transforms({ dropsRepeats, joins }: KafkaVariant): unknown[] {
+    const keys = ["id", joins === "many" ? "note" : "number"];
     const dedups = this.#topics.map((source_id, index) => {
-      return { type: "dedup", source_id, config: { key: index === 0 ? "id" : "number", time_window: `${index + 1}h` } };
+      return { type: "dedup", source_id, config: { key: keys[index], time_window: `${index + 1}h` } };
     });
     const made = [
       { expression: "number", output_name: "id", output_type: "int" },
@@ -190,17 +203,18 @@ x-sluice: ${JSON.stringify(xSluice)}
     ];
     const [, second] = this.#topics;
     const renamed = { type: "stateless", source_id: second, config: { transforms: made } };
-    const isRenamed = second !== undefined && joins !== true;
+    const isRenamed = second !== undefined && joins === undefined;
     return [...(dropsRepeats ? dedups : []), ...(isRenamed ? [renamed] : [])];
   }
 
   #join({ joins }: KafkaVariant): unknown {
     const [left, right] = this.#topics;
-    if (joins !== true) return null;
+    if (joins === undefined) return null;
+    const windows = joins === "many" ? manyWindows : { left: 0, right: 0 };
     return {
       enabled: true,
-      left_source: { source_id: left, key: "id", time_window: "0" },
-      right_source: { source_id: right, key: "number", time_window: "0" },
+      left_source: { source_id: left, key: joins === "many" ? "n" : "id", time_window: `${windows.left}ms` },
+      right_source: { source_id: right, key: "number", time_window: `${windows.right}ms` },
       output_fields: [
         { source_id: left, name: "id" },
         { source_id: right, name: "note", output_name: "n" },
@@ -209,9 +223,18 @@ x-sluice: ${JSON.stringify(xSluice)}
   }
 
   async #offsets(): Promise<Map<string, number>> {
-    const found = await this.#options.kafka.groups.offsets(this.#group);
-    return new Map(found.map(({ topic, partition, offset }) => [named(topic, partition), Math.max(0, offset)]));
+    const offsets = await Promise.all(this.#clusters.map((kafka) => kafka.groups.offsets(this.#group)));
+    return new Map(
+      offsets.flat().map(({ topic, partition, offset }) => [named(topic, partition), Math.max(0, offset)]),
+    );
   }
+}
+
+/** The cluster of a topic. */
+function kafkaOf({ variant, kafka, second }: SubjectOptions, index: number): TestKafka {
+  if (variant.clusters === undefined || index === 0) return kafka;
+  if (second === undefined) throw new Error(`${variant.name}: expected a second cluster, found none`);
+  return second;
 }
 
 function topicsOf(pipeline_id: string, { variant }: SubjectOptions): string[] {

@@ -1,16 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startClickHouse, type TestClickHouse } from "../support/clickhouse.ts";
-import { useKafka } from "../support/kafka/use-kafka.ts";
+import { useKafka, useOwnKafka } from "../support/kafka/use-kafka.ts";
 import { Random } from "../support/random.ts";
 import { KafkaDelivery } from "./kafka-delivery.ts";
 import { brokenBy } from "./kafka-report.ts";
-import { kafkaSteps } from "./kafka-steps.ts";
+import { allSteps } from "./kafka-steps.ts";
 import { kafkaVariants } from "./kafka-variants.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 
 const seed = Number(process.env["FAULTS_SEED"] ?? Date.now() % 2 ** 31);
 const kafka = useKafka();
+const second = useOwnKafka();
 let server: TestClickHouse;
 
 beforeAll(async () => {
@@ -36,30 +37,40 @@ const runs = [
     random: [],
   },
   {
-    variant: kafkaVariants.join,
+    variant: kafkaVariants.clusters,
     members: 1,
-    steps: ["after prepare", "after the insert", "after commit"],
+    steps: ["after prepare", "join step written", "join step durable", "after the insert", "after commit"],
     random: [3],
   },
 ] as const;
 
-describe.each(runs)("each id is there once: $variant.name, members: $members", ({ variant, members, ...kills }) => {
-  let delivery: Promise<KafkaDelivery> | undefined;
-  // Where there is no Kafka, tests are skipped and hooks are not.
-  const started = (): Promise<KafkaDelivery> =>
-    (delivery ??= KafkaDelivery.start({ kafka: kafka(), server, variant, members, random: new Random(seed) }));
-  afterAll(async () => (await delivery)?.clean());
+describe.each(runs)(
+  "what was produced is there once: $variant.name, members: $members",
+  ({ variant, members, ...kills }) => {
+    let delivery: Promise<KafkaDelivery> | undefined;
+    // Where there is no Kafka, tests are skipped and hooks are not.
+    const started = (): Promise<KafkaDelivery> =>
+      (delivery ??= KafkaDelivery.start({
+        kafka: kafka(),
+        second: second(),
+        server,
+        variant,
+        members,
+        random: new Random(seed),
+      }));
+    afterAll(async () => (await delivery)?.clean());
 
-  test.each(kills.steps)(`killed %s (FAULTS_SEED=${seed})`, async (step) => {
-    expect(brokenBy(await (await started()).killAt(step, 5_000))).toEqual([]);
-  });
+    test.each(kills.steps)(`killed %s (FAULTS_SEED=${seed})`, async (step) => {
+      expect(brokenBy(await (await started()).killAt(step, 5_000))).toEqual([]);
+    });
 
-  test.each(kills.random)(`killed %d times at random moments (FAULTS_SEED=${seed})`, async (times) => {
-    expect(brokenBy(await (await started()).killAtRandom(times, 50_000))).toEqual([]);
-  });
-});
+    test.each(kills.random)(`killed %d times at random moments (FAULTS_SEED=${seed})`, async (times) => {
+      expect(brokenBy(await (await started()).killAtRandom(times, 50_000))).toEqual([]);
+    });
+  },
+);
 
 test("each step is among them", () => {
   const steps = new Set(runs.flatMap((run) => run.steps as readonly string[]));
-  expect([...steps].toSorted()).toEqual(Object.keys(kafkaSteps).toSorted());
+  expect([...steps].toSorted()).toEqual(Object.keys(allSteps).toSorted());
 });

@@ -102,5 +102,22 @@ function watchFiles(): void {
     const isOf = (wanted: string): boolean => String(path).includes(`/${wanted}/`);
     if (String(path).endsWith(".segment") && isTime("after trim", isOf)) kill();
   };
+  const { open } = files;
+  files.open = async (path, ...how) => {
+    const file = await open(path, ...how);
+    if (String(path).endsWith(".join")) watchJoinLog(file, String(path));
+    return file;
+  };
   syncBuiltinESMExports();
+}
+
+/** A step of a join is durable with the sync of its file. */
+function watchJoinLog(file: files.FileHandle, path: string): void {
+  const isOf = (wanted: string): boolean => path.includes(`/${wanted}/`);
+  const datasync = file.datasync.bind(file);
+  file.datasync = async () => {
+    if (isTime("join step written", isOf)) kill();
+    await datasync();
+    if (isTime("join step durable", isOf)) kill();
+  };
 }

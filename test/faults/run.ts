@@ -7,7 +7,7 @@ import { broken, lineOf, missing, summaryOf } from "./delivery-report.ts";
 import { killExternal } from "./external/kills.ts";
 import { killKafka } from "./kafka-matrix.ts";
 import { brokenByOutages, sufferOutages } from "./kafka-outages.ts";
-import { withKafka } from "./kafka-servers.ts";
+import { type KafkaServers, withKafka } from "./kafka-servers.ts";
 import { transcript } from "./on-call/transcript.ts";
 import { killUnderExporters } from "./otlp-kills.ts";
 import { brokenByKills } from "./otlp-report.ts";
@@ -92,7 +92,9 @@ async function runExternal(options: Options): Promise<boolean> {
 }
 
 async function runKafka(options: Options): Promise<boolean> {
-  return isUnbroken(await withKafka((servers) => killKafka(servers, { ...options, log: (line) => console.log(line) })));
+  const kill = (servers: KafkaServers): Promise<string[]> =>
+    killKafka(servers, { ...options, log: (line) => console.log(line) });
+  return isUnbroken(await withKafka(kill, { clusters: 2 }));
 }
 
 async function runKafkaOutages(): Promise<boolean> {
