@@ -59,13 +59,13 @@ export class PipelineViews {
     };
   }
 
-  /** The lag of a pipeline with a consumer group that has read nothing yet: it has no offset to commit to its group. */
+  /** What is known of a source with a consumer group that has read nothing yet: it has no offset to commit, and its lag is unknown. */
   #unread(pipeline_id: string): Pick<PipelineHealth, "source"> {
     const { registry, journal } = this.#options;
     if (!hasConsumerGroup(registry.get(pipeline_id).config)) return {};
     const isUnread =
       Object.keys(journal.progress(pipeline_id).positions).length + journal.pendingCount(pipeline_id) === 0;
-    return isUnread ? { source: { partitions: 0, lag: 0, uncommitted: 0 } } : {};
+    return isUnread ? { source: { partitions: 0, uncommitted: 0 } } : {};
   }
 }
 

@@ -116,10 +116,11 @@ export class Operations {
     if (operation !== undefined) this.#note({ op: operation.id, says: "resumed" });
   }
 
-  /** A try has ended, and the operation has not. */
+  /** A try has ended, and the operation has not. Resolves when that is noted: a start after that counts no interruption. */
   async attemptFailed(operation: Operation, { result, message }: Outcome): Promise<void> {
-    this.#note({ op: operation.id, says: "attempt-failed", result, ...(message !== undefined && { message }) });
+    const noted = this.#noted({ op: operation.id, says: "attempt-failed", result, ...(message !== undefined && { message }) });
     await this.#record(operation, { result, ...(message !== undefined && { message }) });
+    await noted;
   }
 
   /**
@@ -162,9 +163,13 @@ export class Operations {
     return [...this.#journal.open.values()].filter(({ id }) => !this.#ending.has(id));
   }
 
-  /** Lines about past events: no caller waits until they are durable. */
+  /** Lines about past events: most callers do not wait until they are durable. */
   #note(line: Said): void {
-    this.#journal.say(line).catch((error: unknown) => this.#telemetry.journalNotSaved(error));
+    void this.#noted(line);
+  }
+
+  #noted(line: Said): Promise<void> {
+    return this.#journal.say(line).catch((error: unknown) => this.#telemetry.journalNotSaved(error));
   }
 
   async #record(

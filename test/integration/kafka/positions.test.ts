@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { pass } from "../../support/clickhouse-proxy.ts";
+import { defaultOptions } from "../../../schemas/index.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { heldOff } from "../engine/scene.ts";
 import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
@@ -53,6 +54,21 @@ describe("a pipeline that reads a topic", () => {
       await scene.until(({ counters }) => counters.batches_replayed > 0);
     }));
 });
+
+test("a lag is unknown until the ends of the topic are known", () =>
+  inScene(async (scene) => {
+    await scene.produce(1, 300);
+    const [source] = scene.config().sources;
+    const connection_params = { ...scene.kafka.connectionParams(), brokers: ["127.0.0.1:1"] };
+    const config = scene.config({}, { sources: [{ ...source, connection_params }] });
+    await scene.create(config);
+    expect(scene.health.source).toEqual({ partitions: 0, uncommitted: 0 });
+    await scene.stop();
+    await scene.running.engine.update(scene.pipeline_id, scene.config(), defaultOptions);
+    await scene.resume();
+    await scene.holds(span(1, 300));
+    await scene.until((health) => health.source?.lag === 0);
+  }));
 
 describe("where a group without offsets begins", () => {
   test("is the start by default, the end with latest, and a time", () =>

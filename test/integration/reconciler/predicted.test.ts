@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
-import { pullRequests, type PullRequest } from "../../unit/preview/pull-requests.ts";
+import { pullRequests } from "../../unit/preview/pull-requests.ts";
 import { quick } from "../kafka/kafka-scene.ts";
 import { carriedOut } from "./pull-request/carried-out.ts";
 
@@ -23,9 +23,7 @@ afterAll(async () => {
   await clickhouse.stop();
 });
 
-/** Which rows a join makes depends on both of its topics, which an event alone does not tell. */
-const hasJoin = ({ base, head }: PullRequest): boolean => [...base, ...head].some((one) => "join" in one);
-const numbered = pullRequests.filter((request) => !hasJoin(request)).map((request, number) => ({ ...request, number }));
+const numbered = pullRequests.map((request, number) => ({ ...request, number }));
 
 describe.concurrent("what sluice plan said is what happens", () => {
   test.each(numbered)(

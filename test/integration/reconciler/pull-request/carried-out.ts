@@ -43,7 +43,13 @@ export async function carriedOut(request: PullRequest, number: number, stage: St
   const repository = await Repository.create(join(stage.engine.dataDir, "pull-requests", `${number}`), stage.engine);
   try {
     for (const topic of topics) await stage.kafka.topics.create(topic);
-    const flow = new Flow(stage.engine, stage.kafka, inletsOf([...before, ...after]), stage.secrets);
+    const flow = new Flow(
+      stage.engine,
+      stage.kafka,
+      inletsOf([...before, ...after]),
+      stage.secrets,
+      partnersOf([...before, ...after]),
+    );
     const report = reportBetween(sides.base, sides.head);
     const passages = passagesOf(before, after, report);
     await begin(repository, sides.base, before, flow, stage);
@@ -134,6 +140,17 @@ function inletsOf(pipelines: readonly DesiredPipeline[]): Inlet[] {
     }),
   );
   return [...new Map(found.map((one) => [`${one.kind} ${one.name}`, one])).values()];
+}
+
+/** The right topic of each join, by its left one. */
+function partnersOf(pipelines: readonly DesiredPipeline[]): Map<string, string> {
+  const found = pipelines.flatMap(({ config }): [string, string][] => {
+    const [left, right] = [config.join?.left_source, config.join?.right_source].map((side) =>
+      config.sources.find(({ source_id }) => source_id === side?.source_id),
+    );
+    return left?.type === "kafka" && right?.type === "kafka" ? [[left.topic, right.topic]] : [];
+  });
+  return new Map(found);
 }
 
 function isNumber({ name, type }: { name: string; type: string }): boolean {

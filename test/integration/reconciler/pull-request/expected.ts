@@ -1,7 +1,7 @@
 import { compileFilter, isPushed } from "../../../../engine/language.ts";
 import type { DesiredPipeline } from "../../../../reconciler/desired/desired-state.ts";
 import type { ReportedChange } from "../../../../reconciler/preview/report.ts";
-import type { PipelineConfig } from "../../../../schemas/index.ts";
+import type { JoinConfig, PipelineConfig } from "../../../../schemas/index.ts";
 import type { SentEvent } from "./flow.ts";
 
 /** A pipeline of a pull request, as it was before the merge and as the plan says that it is afterwards. */
@@ -59,6 +59,8 @@ interface Inlet {
   filter?: string;
   /** The key of its dedup. */
   key?: string;
+  /** The side of a join that it is, and the key of that side. Each left event has a right one with its fields. */
+  side?: { name: "left" | "right"; key: string };
 }
 
 /** The source of a pipeline that gets an event; undefined where none does. */
@@ -72,7 +74,7 @@ function inletOf(pipeline: DesiredPipeline | undefined, { inlet }: SentEvent): I
   return source === undefined ? undefined : describedInlet(config, source);
 }
 
-function describedInlet({ transforms }: PipelineConfig, source: PipelineConfig["sources"][number]): Inlet {
+function describedInlet({ transforms, join }: PipelineConfig, source: PipelineConfig["sources"][number]): Inlet {
   const own = transforms.filter(({ source_id }) => source_id === source.source_id);
   const filter = own.flatMap((one) => (one.type === "filter" ? [one.config.expression] : []))[0];
   const key = own.flatMap((one) => (one.type === "dedup" ? [String(one.config.key)] : []))[0];
@@ -80,7 +82,13 @@ function describedInlet({ transforms }: PipelineConfig, source: PipelineConfig["
     fields: "schema_fields" in source ? source.schema_fields : [],
     ...(filter !== undefined && { filter }),
     ...(key !== undefined && { key }),
+    ...(join !== undefined && { side: sideOf(join, source.source_id) }),
   };
+}
+
+function sideOf({ left_source, right_source }: JoinConfig, source_id: string): NonNullable<Inlet["side"]> {
+  const isLeft = left_source.source_id === source_id;
+  return isLeft ? { name: "left", key: left_source.key } : { name: "right", key: right_source.key };
 }
 
 function isRunning(pipeline: DesiredPipeline | undefined): boolean {
@@ -93,7 +101,9 @@ function hasFields({ fields }: Inlet): boolean {
 
 function keeps(inlet: Inlet | undefined, { id, level }: SentEvent): boolean {
   if (inlet === undefined || !hasFields(inlet)) return false;
-  const { filter, fields } = inlet;
+  const { filter, fields, side } = inlet;
+  // A left event makes the row, of an id that its right event has; its level is the id of none.
+  if (side !== undefined && (side.name === "right" || side.key !== "id")) return false;
   return filter === undefined || compileFilter(filter, fields as never).matches({ id, level }, Date.now());
 }
 
@@ -102,8 +112,9 @@ function isOftenDropped(inlet: Inlet | undefined): boolean {
   return inlet?.key !== undefined && inlet.key !== "id";
 }
 
-/** Whether no accepted event is dropped, and none is refused. */
-function isOrdered({ kind, costs }: ReportedChange): boolean {
+/** Whether no accepted event is dropped, and none is refused; what a join forgets is. */
+function isOrdered({ kind, costs, losses }: ReportedChange): boolean {
+  if (losses.some(({ code }) => code === "JoinEvents")) return false;
   return kind !== "recreate" && !costs.some(({ code }) => code === "EventsDropped" || code === "SendersRefused");
 }
 

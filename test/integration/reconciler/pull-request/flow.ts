@@ -47,13 +47,17 @@ export class Flow {
   readonly #inlets: readonly Inlet[];
   readonly #secrets: Readonly<Record<string, string>>;
   readonly #tokens = new Map<string, string>();
+  readonly #partners: ReadonlyMap<string, string>;
 
+  /** `partners`: by the left topic of a join, its right topic, which gets each of its events too. */
   constructor(
     engine: TestEngine,
     kafka: TestKafka,
     inlets: readonly Inlet[],
     secrets: Readonly<Record<string, string>>,
+    partners: ReadonlyMap<string, string>,
   ) {
+    this.#partners = partners;
     this.#engine = engine;
     this.#kafka = kafka;
     this.#inlets = inlets;
@@ -113,6 +117,15 @@ export class Flow {
     if (inlet.kind === "topic") {
       await this.#kafka.produce(inlet.name, events.map(textOf));
       this.sent.push(...events);
+      const partner = this.#inlets.find(
+        ({ kind, name }) => kind === "topic" && name === this.#partners.get(inlet.name),
+      );
+      if (partner !== undefined) {
+        await this.#all(
+          partner,
+          events.map((event) => ({ ...event, inlet: partner })),
+        );
+      }
       return;
     }
     for (const event of events) await this.#post(inlet.name, event);
