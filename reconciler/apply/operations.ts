@@ -118,7 +118,12 @@ export class Operations {
 
   /** A try has ended, and the operation has not. Resolves when that is noted: a start after that counts no interruption. */
   async attemptFailed(operation: Operation, { result, message }: Outcome): Promise<void> {
-    const noted = this.#noted({ op: operation.id, says: "attempt-failed", result, ...(message !== undefined && { message }) });
+    const noted = this.#noted({
+      op: operation.id,
+      says: "attempt-failed",
+      result,
+      ...(message !== undefined && { message }),
+    });
     await this.#record(operation, { result, ...(message !== undefined && { message }) });
     await noted;
   }
