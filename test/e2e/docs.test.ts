@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Daemon } from "../../examples/quickstart/daemon.ts";
 import { PipelineRepository } from "../../examples/quickstart/repository.ts";
 import { sluice } from "../support/daemon.ts";
+import { classPath } from "../support/kafka/distribution.ts";
+import { useOwnKafka } from "../support/kafka/use-kafka.ts";
 import { freeAddresses } from "../support/ports.ts";
 import { blocksOf, pages, type Block } from "../support/docs/pages.ts";
 import { scriptOf, type Addresses } from "../support/docs/script.ts";
@@ -18,12 +20,16 @@ const withCommands = written.filter(({ blocks }) =>
   blocks.some(({ language, skip }) => language === "sh" && skip === undefined),
 );
 
+/** Kafka's own tools, and their classes. */
+const kafkaTools = { "kafka-topics.sh": "TopicCommand", "kafka-console-producer.sh": "ConsoleProducer" };
+
 /** Where the commands of pages are run, and what they find there. */
 interface Scene {
   folder: string;
   addresses: Addresses;
 }
 
+const kafka = useOwnKafka();
 let tools: string;
 
 /** A reader types `npx sluice` in a checkout, and `sluice` where that is installed. */
@@ -32,18 +38,36 @@ beforeAll(async () => {
   const built = `"${process.execPath}" "${sluice}" "$@"`;
   await writeFile(join(tools, "npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec ${built}\n`);
   await writeFile(join(tools, "sluice"), `#!/bin/sh\nexec ${built}\n`);
-  for (const name of ["npx", "sluice"]) await chmod(join(tools, name), 0o755);
+  for (const [tool, main] of Object.entries(kafkaTools)) {
+    const java = `exec java -Xmx128m -cp "$(cat "${tools}/class-path")" org.apache.kafka.tools.${main} "$@"`;
+    await writeFile(join(tools, tool), `#!/bin/sh\n${java}\n`);
+  }
+  for (const name of ["npx", "sluice", ...Object.keys(kafkaTools)]) await chmod(join(tools, name), 0o755);
 });
 
 afterAll(() => remove(tools));
 
 describe("a page that starts Sluice, or is of an example", () => {
-  const starting = withCommands.filter(hasOwnScene);
+  const starting = withCommands.filter((page) => hasOwnScene(page) && !needsKafka(page));
 
   test.each(starting)("$path", { timeout: 180_000 }, async ({ blocks }) => {
     const scene = await newScene();
     try {
       await run(blocks, scene);
+    } finally {
+      await remove(scene.folder);
+    }
+  });
+});
+
+describe("a page of an example that needs a Kafka", () => {
+  test.each(withCommands.filter(needsKafka))("$path", { timeout: 240_000 }, async ({ blocks }) => {
+    const [broker = ""] = kafka().access.plaintext;
+    await writeFile(join(tools, "class-path"), await classPath());
+    const scene = await newScene();
+    try {
+      for (const path of await filesIn(join(scene.folder, "examples"))) await replaceIn(path, "localhost:9092", broker);
+      await run(blocks, { ...scene, addresses: { ...scene.addresses, "localhost:9092": broker } });
     } finally {
       await remove(scene.folder);
     }
@@ -92,6 +116,20 @@ describe("a page for those whose Sluice runs", () => {
     await run(blocks, { ...scene, folder });
   });
 });
+
+function needsKafka({ blocks }: { blocks: readonly Block[] }): boolean {
+  return blocks.some(({ needs }) => needs === "kafka");
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
+async function replaceIn(path: string, before: string, after: string): Promise<void> {
+  const text = await readFile(path, "utf8");
+  if (text.includes(before)) await writeFile(path, text.replaceAll(before, after));
+}
 
 function hasOwnScene({ path, blocks }: { path: string; blocks: readonly Block[] }): boolean {
   return path.startsWith("examples/") || blocks.some(({ isBackground }) => isBackground);

@@ -20,6 +20,8 @@ export interface Block {
   language: string;
   /** Of a block of commands: why no test runs it. */
   skip?: string;
+  /** A server that the commands find at its default address, such as `kafka`. */
+  needs?: string;
   /** A block of commands that starts Sluice, which runs on beside the blocks after it. */
   isBackground: boolean;
   /** The file that a reader writes the block to, from the folder that the commands run in. */
@@ -62,11 +64,17 @@ function blockOf(page: string, line: number, info: string): Block {
   const [, language = "", rest = ""] = /^(\w*)\s*(.*)$/.exec(info) ?? [];
   const [, skip] = /^skip="([^"]+)"$/.exec(rest) ?? [];
   const [, file] = /^file=(\S+)$/.exec(rest) ?? [];
-  const isBackground = rest === "background";
-  if (rest !== "" && skip === undefined && file === undefined && !isBackground) {
-    throw new Error(`${page}:${line}: expected skip="REASON", file=PATH or background after the language, got ${rest}`);
+  const [, needs, background] = /^needs=(kafka)( background)?$/.exec(rest) ?? [];
+  const isBackground = rest === "background" || background !== undefined;
+  if (rest !== "" && skip === undefined && file === undefined && needs === undefined && !isBackground) {
+    const expected = `expected skip="REASON", file=PATH, needs=kafka or background after the language`;
+    throw new Error(`${page}:${line}: ${expected}, got ${rest}`);
   }
-  const given = { ...(skip !== undefined && { skip }), ...(file !== undefined && { file }) };
+  const given = {
+    ...(skip !== undefined && { skip }),
+    ...(file !== undefined && { file }),
+    ...(needs !== undefined && { needs }),
+  };
   return { page, line, language, isBackground, ...given, text: "" };
 }
 

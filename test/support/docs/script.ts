@@ -26,7 +26,7 @@ trap end EXIT
 function stepOf(block: Block, addresses: Addresses): string {
   const say = `echo "-- ${block.page}:${block.line}"`;
   // Each once: a free port may begin with the digits of one that the page names.
-  const text = block.text.replaceAll(/127\.0\.0\.1:\d+/g, (named) => addresses[named] ?? named);
+  const text = block.text.replaceAll(/(?:127\.0\.0\.1|localhost):\d+/g, (named) => addresses[named] ?? named);
   if (block.file !== undefined) {
     const folder = block.file.includes("/") ? `mkdir -p ${block.file.replace(/\/[^/]*$/, "")}` : ":";
     return `${say}\n${folder}\ncat >${block.file} <<'END OF FILE'\n${text}END OF FILE\n`;

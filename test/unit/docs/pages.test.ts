@@ -87,7 +87,6 @@ describe("commands", () => {
       "docs/validation.md: needs servers of your own",
       "examples/config-repo/README.md: test/integration/cli/config-repo.test.ts runs it",
       "examples/config-repo/README.md: needs a Git host of your own",
-      "examples/join/README.md: needs a Kafka; test/integration/reconciler/kafka.test.ts runs the pipeline with one",
     ]);
     const tests = skipped.flatMap((text) => text.match(/test\/[\w./-]+\.ts/g) ?? []);
     expect(tests.filter((file) => !existsSync(file))).toEqual([]);
