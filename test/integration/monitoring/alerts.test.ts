@@ -147,6 +147,13 @@ const situations: Readonly<Record<string, { series: Series; within: number; gone
     series: { [of("sluice_pipeline_paused", `pipeline_id="orders", class="transient"`)]: `_x${hour} 1x${minutes}` },
     within: 11,
   },
+  SluiceJoinMakesNoRows: {
+    series: {
+      [of("sluice_gitops_condition", `pipeline_id="orders", type="Unmatched", status="True"`)]:
+        `_x${hour} 1x${minutes}`,
+    },
+    within: 62,
+  },
   SluiceDeadLetters: { series: { [of("sluice_dead_letters_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },
   SluiceEventsAgedOut: { series: { [of("sluice_events_aged_out_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },
   SluiceEventsSkipped: { series: { [of("sluice_events_skipped_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },
