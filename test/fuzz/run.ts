@@ -6,6 +6,8 @@ const fuzzers: Readonly<Record<string, number>> = {
   files: 100_000,
   expressions: 200_000,
   delivery: 20_000,
+  // Stories of a join on a simulated disk.
+  join: 10_000,
   otlp: 200_000,
   "otlp-requests": 10_000,
   // Every batch is a part with the paths of its own JSON: a merge of many more of them opens more files than is allowed.

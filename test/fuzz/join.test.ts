@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import type { Disk } from "../../../engine/core/disk.ts";
-import { BufferedEvents } from "../../../engine/join/buffered-events.ts";
-import { JoinLog } from "../../../engine/join/log.ts";
-import { TemporalJoin } from "../../../engine/join/temporal-join.ts";
-import { JoinStory, type JoinHappening } from "../../support/simulation/join-story.ts";
+import type { Disk } from "../../engine/core/disk.ts";
+import { BufferedEvents } from "../../engine/join/buffered-events.ts";
+import { JoinLog } from "../../engine/join/log.ts";
+import { TemporalJoin } from "../../engine/join/temporal-join.ts";
+import { JoinStory, type JoinHappening } from "../support/simulation/join-story.ts";
 
 // A planted fault is found after some stories.
 vi.setConfig({ testTimeout: 120_000 });
