@@ -173,13 +173,18 @@ export class BufferedEvents {
     return this.#now;
   }
 
+  /** Whether a step at `clock` shows that the clock was set back. */
+  isSetBack(clock: number): boolean {
+    return clock < this.#now - hour;
+  }
+
   /**
    * A step begins at `clock`. Time does not run backwards with it, unless the clock was set back by more than an hour: then
    * events that had come later count as come at `clock`. Returns the time of the step, and how many events of each side have
    * left their window unmatched.
    */
   advance(clock: number): { time: number; unmatched: Readonly<Record<Side, number>> } {
-    const isSetBack = clock < this.#now - hour;
+    const isSetBack = this.isSetBack(clock);
     if (isSetBack) this.#setBack(clock);
     const time = isSetBack ? clock : Math.max(clock, this.#now);
     this.#now = time;

@@ -291,13 +291,16 @@ function resultOf({ pairs, unmatched }: Step): StepResult {
 class Loading implements LogReader {
   readonly #buffered: BufferedEvents;
   #newestId = 0;
-  #hasMoved = false;
+  /** Events that were moved come later in the log than they arrived, and so they are not in the order of their times. */
+  #isUnordered = false;
 
   constructor(buffered: BufferedEvents) {
     this.#buffered = buffered;
   }
 
   step(clock: number): void {
+    // What left its window before must not come back with the time of the clock.
+    if (this.#buffered.isSetBack(clock)) this.#order();
     this.#buffered.advance(clock);
   }
 
@@ -305,7 +308,7 @@ class Loading implements LogReader {
     const { side, print, id, isMoved } = entry;
     const buffered = this.#buffered;
     this.#newestId = Math.max(this.#newestId, id);
-    this.#hasMoved ||= isMoved;
+    this.#isUnordered ||= isMoved;
     if (side === "right") {
       if (!isMoved) buffered.takeLefts(print);
       // Whether it has matched before is not known: it does not count as unmatched.
@@ -317,9 +320,14 @@ class Loading implements LogReader {
 
   /** All of it was taken. Returns the id of the next event. */
   end(): number {
-    // Events that were moved come later in the log than they arrived.
-    if (this.#hasMoved) this.#buffered.reorder();
-    this.#buffered.advance(this.#buffered.now);
+    this.#order();
     return this.#newestId + 1;
+  }
+
+  /** Orders what was moved, so that all of it that has left its window is found. */
+  #order(): void {
+    if (this.#isUnordered) this.#buffered.reorder();
+    this.#isUnordered = false;
+    this.#buffered.advance(this.#buffered.now);
   }
 }

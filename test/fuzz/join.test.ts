@@ -9,6 +9,8 @@ import { JoinStory, type JoinHappening } from "../support/simulation/join-story.
 // A planted fault is found after some stories.
 vi.setConfig({ testTimeout: 120_000 });
 
+type Step = Extract<JoinHappening, { kind: "step" }>;
+
 /** 300 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
 const numRuns = Number(process.env["FUZZ_RUNS"] ?? 300);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
@@ -72,7 +74,8 @@ async function stories(runs: number, sabotage?: (disk: Disk) => Disk, isPlanted 
       await story.end();
     },
   );
-  await fc.assert(property, { numRuns: runs, seed, endOnFailure: isPlanted });
+  // Planted faults are looked for in the same stories each time: there is one in each of them that finds it.
+  await fc.assert(property, { numRuns: runs, seed: isPlanted ? 1 : seed, endOnFailure: isPlanted });
 }
 
 afterEach(() => void vi.restoreAllMocks());
@@ -82,6 +85,25 @@ test(
   () => stories(numRuns, undefined, false),
   timeout,
 );
+
+test("what left its window before the clock was set back stays gone after a start, also where it was moved in the log", async () => {
+  const lefts = (...sizes: number[]): Step["events"] => sizes.map((size) => ({ side: "left", key: 0, size }));
+  const step = (after: number, events: Step["events"]): JoinHappening => ({ kind: "step", after, events });
+  const story = new JoinStory(0, { left: 0, right: 0 });
+  await story.begin();
+  const happenings: JoinHappening[] = [
+    { kind: "edit", windows: { left: 100, right: 0 } },
+    step(0, lefts(0, 0, 0, 0)),
+    step(0, lefts(0, 0, 0)),
+    step(-4_000_000, [...lefts(35, 20, 359, 17, 19, 5), { side: "left", key: 2, size: 141 }, ...lefts(151)]),
+    step(2, [...lefts(0), { side: "right", key: 2, size: 0 }, ...lefts(0, 0, 0)]),
+    { kind: "fault", call: "write", kth: 1, fault: { code: "EIO", taken: "nothing" } },
+    step(98, lefts(0)),
+    step(-4_000_000, lefts(0)),
+  ];
+  for (const one of happenings) await story.let(one);
+  await story.end();
+});
 
 describe("stories find planted faults", () => {
   test("a position without its state: a step is not durable when its batch is committed", async () => {
