@@ -86,20 +86,21 @@ test(
   timeout,
 );
 
+const lefts = (...sizes: number[]): Step["events"] => sizes.map((size) => ({ side: "left", key: 0, size }));
+const stepOf = (after: number, events: Step["events"]): JoinHappening => ({ kind: "step", after, events });
+
 test("what left its window before the clock was set back stays gone after a start, also where it was moved in the log", async () => {
-  const lefts = (...sizes: number[]): Step["events"] => sizes.map((size) => ({ side: "left", key: 0, size }));
-  const step = (after: number, events: Step["events"]): JoinHappening => ({ kind: "step", after, events });
   const story = new JoinStory(0, { left: 0, right: 0 });
   await story.begin();
   const happenings: JoinHappening[] = [
     { kind: "edit", windows: { left: 100, right: 0 } },
-    step(0, lefts(0, 0, 0, 0)),
-    step(0, lefts(0, 0, 0)),
-    step(-4_000_000, [...lefts(35, 20, 359, 17, 19, 5), { side: "left", key: 2, size: 141 }, ...lefts(151)]),
-    step(2, [...lefts(0), { side: "right", key: 2, size: 0 }, ...lefts(0, 0, 0)]),
+    stepOf(0, lefts(0, 0, 0, 0)),
+    stepOf(0, lefts(0, 0, 0)),
+    stepOf(-4_000_000, [...lefts(35, 20, 359, 17, 19, 5), { side: "left", key: 2, size: 141 }, ...lefts(151)]),
+    stepOf(2, [...lefts(0), { side: "right", key: 2, size: 0 }, ...lefts(0, 0, 0)]),
     { kind: "fault", call: "write", kth: 1, fault: { code: "EIO", taken: "nothing" } },
-    step(98, lefts(0)),
-    step(-4_000_000, lefts(0)),
+    stepOf(98, lefts(0)),
+    stepOf(-4_000_000, lefts(0)),
   ];
   for (const one of happenings) await story.let(one);
   await story.end();

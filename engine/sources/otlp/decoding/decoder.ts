@@ -1,6 +1,6 @@
 import { decode, type Decoded, type Encoding, type ToDecode } from "./decode.ts";
 import type { CallLimits } from "../../../system/bounded-thread.ts";
-import { DecodingThread } from "./decoding-thread.ts";
+import { DecodingThread, type Lent } from "./decoding-thread.ts";
 
 /** The largest bodies that are decoded in this thread, in bytes: a message to another one costs more than their rows. */
 const small: Readonly<Record<Encoding, number>> = { protobuf: 64 * 1024, json: 8 * 1024 };
@@ -19,7 +19,7 @@ const usual: DecodingLimits = { time: 15_000, memory: 256, storing: 128 * 1024 *
 
 interface Job {
   request: ToDecode;
-  resolve: (decoded: Decoded) => void;
+  resolve: (lent: Lent) => void;
   reject: (error: Error) => void;
 }
 
@@ -44,15 +44,20 @@ export class Decoder {
     this.#thread = new DecodingThread(this.#limits);
   }
 
-  /** Decodes a body, and gives `store` what became of it; its rows take room until that has resolved. */
+  /**
+   * Decodes a body, and gives `store` what became of it. Its rows take room, and are valid, until that has resolved: then their
+   * memory is used again.
+   */
   async decode<T>(request: ToDecode, store: (decoded: Decoded) => Promise<T>): Promise<T> {
-    const decoded = this.#here(request) ?? (await this.#inThread(request));
+    const here = this.#here(request);
+    const { decoded, release } = here === undefined ? await this.#inThread(request) : { decoded: here, release() {} };
     const size = decoded.kind === "rows" ? decoded.push.bytes.buffer.byteLength : 0;
     this.#storing += size;
     try {
       return await store(decoded);
     } finally {
       this.#storing -= size;
+      release();
       this.#next();
     }
   }
@@ -75,7 +80,7 @@ export class Decoder {
     return decoded.kind === "never_fits" ? undefined : decoded;
   }
 
-  #inThread(request: ToDecode): Promise<Decoded> {
+  #inThread(request: ToDecode): Promise<Lent> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new Error("the receiver is closed");
       this.#waiting.push({ request, resolve, reject });

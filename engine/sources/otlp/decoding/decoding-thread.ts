@@ -1,25 +1,45 @@
 import { BoundedThread, type CallLimits } from "../../../system/bounded-thread.ts";
 import { entryPoint } from "../../../system/entry-point.ts";
 import type { Decoded, ToDecode } from "./decode.ts";
-import { type Answer, bytesIn, isKept, type Question, SharedMemory } from "./messages.ts";
+import { type Answer, type Question, ReadMemories, WrittenMemories } from "./messages.ts";
+
+/** What is shared with one thread. */
+interface Shared {
+  bodies: WrittenMemories;
+  rows: ReadMemories;
+  /** Rows that were stored since the last question, by their memories. */
+  stored: number[];
+}
+
+/** What became of a body. `release` is called when its rows are stored: their memory is written again then. */
+export interface Lent {
+  decoded: Decoded;
+  release: () => void;
+}
 
 /** The thread that decodes bodies. A body that takes more than its time or memory ends it, and is refused. */
 export class DecodingThread {
   readonly #thread: BoundedThread<Question, Answer>;
-  readonly #bodies = new SharedMemory();
-  /** Where the rows are. A new thread names its own with its first ones. */
-  #rows = new SharedArrayBuffer(0);
+  #shared = newlyShared();
 
   constructor(limits: CallLimits) {
     this.#thread = new BoundedThread(entryPoint("otlp"), limits);
   }
 
   /** Decodes a body. Calls must not overlap. Rejects where the thread fails. */
-  async decode({ body, ...request }: ToDecode): Promise<Decoded> {
-    this.#bodies.take(body.length).set(body);
-    const answer = await this.#thread.call({ ...request, body: this.#bodies.share(body.length) });
-    if (answer === "exhausted") return exhausted;
-    return answer.kind === "rows" ? this.#decoded(answer) : answer;
+  async decode({ body, ...request }: ToDecode): Promise<Lent> {
+    const { bodies, rows, stored } = this.#shared;
+    bodies.take(body.length).set(body);
+    const sent = bodies.send(body.length);
+    const answer = await this.#asked({ ...request, body: sent, stored: stored.splice(0) });
+    if (answer === "exhausted") return { decoded: exhausted, release: nothing };
+    if (sent.id !== undefined) bodies.release([sent.id]);
+    if (answer.kind !== "rows") return { decoded: answer, release: nothing };
+    const { ends, receivedAt, signal } = answer;
+    const { id } = answer.rows;
+    const push = { bytes: rows.read(answer.rows), ends: Array.from(ends), receivedAt, signal };
+    // Of a thread that was replaced meanwhile, nobody asks.
+    return { decoded: { kind: "rows", push }, release: id === undefined ? nothing : () => void stored.push(id) };
   }
 
   /** Ends it; a body under way is refused. */
@@ -27,13 +47,24 @@ export class DecodingThread {
     return this.#thread.close();
   }
 
-  #decoded({ rows, ends, receivedAt, signal }: Extract<Answer, { kind: "rows" }>): Decoded {
-    const { memory = this.#rows, length } = rows;
-    this.#rows = isKept(memory) ? memory : new SharedArrayBuffer(0);
-    const bytes = Buffer.from(bytesIn({ memory, length }));
-    return { kind: "rows", push: { bytes, ends: Array.from(ends), receivedAt, signal } };
+  /** Nothing is shared with the thread that comes after one that was ended, or has failed. */
+  async #asked(question: Question): Promise<Answer | "exhausted"> {
+    try {
+      const answer = await this.#thread.call(question);
+      if (answer === "exhausted") this.#shared = newlyShared();
+      return answer;
+    } catch (error) {
+      this.#shared = newlyShared();
+      throw error;
+    }
   }
 }
+
+function newlyShared(): Shared {
+  return { bodies: new WrittenMemories(), rows: new ReadMemories(), stored: [] };
+}
+
+function nothing(): void {}
 
 const exhausted: Decoded = {
   kind: "never_fits",

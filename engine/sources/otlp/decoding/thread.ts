@@ -1,21 +1,24 @@
 import { parentPort } from "node:worker_threads";
 import { serve } from "../../../system/serve.ts";
 import { decode } from "./decode.ts";
-import { type Answer, bytesIn, isKept, type Question, SharedMemory } from "./messages.ts";
+import { type Answer, type Question, ReadMemories, WrittenMemories } from "./messages.ts";
 
-const memory = new SharedMemory();
-/** What was sent last: each time it arrives, the garbage collector of the other thread counts all of its bytes anew. */
-let sent: SharedArrayBuffer | undefined;
-const allocate = (size: number): Buffer => memory.take(size);
+const [bodies, rows] = [new ReadMemories(), new WrittenMemories()];
+const allocate = (size: number): Buffer => rows.take(size);
 
 /** The entry of the thread that decodes OTLP bodies. */
-serve<Question, Answer>(parentPort!, ({ body, ...request }) => {
-  const decoded = decode({ ...request, body: bytesIn(body) }, { allocate });
+serve<Question, Answer>(parentPort!, ({ body, stored, ...request }) => {
+  rows.release(stored);
+  const decoded = decode({ ...request, body: bodies.read(body) }, { allocate });
   if (decoded.kind !== "rows") return { answer: decoded };
-  const { push } = decoded;
-  const { memory: written, length } = memory.share(push.bytes.length);
-  const rows = written === sent ? { length } : { memory: written, length };
-  sent = isKept(written) ? written : undefined;
-  const ends = Uint32Array.from(push.ends);
-  return { answer: { kind: "rows", rows, ends, receivedAt: push.receivedAt, signal: request.signal } };
+  const { bytes, ends, receivedAt } = decoded.push;
+  return {
+    answer: {
+      kind: "rows",
+      rows: rows.send(bytes.length),
+      ends: Uint32Array.from(ends),
+      receivedAt,
+      signal: request.signal,
+    },
+  };
 });
