@@ -15,11 +15,21 @@ export function mutant(seed: number): SourceFile {
   let text = random.pick(...texts);
   if (path === "a.json" || random.below(2) === 0) {
     const document = mutatedDocument(random);
-    text = path === "a.json" ? JSON.stringify(document, undefined, random.pick(0, 2)) : dump(document);
+    text = path === "a.json" ? JSON.stringify(document, undefined, random.pick(0, 2)) : yamlOf(document);
     if (random.below(4) === 0) text = mutatedText(text, random);
   } else text = mutatedText(text, random);
   const bytes = new TextEncoder().encode(text);
   return { path, bytes: random.below(8) === 0 ? mutatedBytes(bytes, random) : bytes };
+}
+
+/** What is too deep for the library to write is written as JSON, which is YAML too. */
+function yamlOf(document: unknown): string {
+  try {
+    return dump(document);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return JSON.stringify(document);
+  }
 }
 
 /** What became of a file. */

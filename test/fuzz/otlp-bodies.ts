@@ -1,5 +1,7 @@
+import { isUtf8 } from "node:buffer";
 import { gzipSync } from "node:zlib";
 import type { Signal } from "../../engine/core/push.ts";
+import { rowsOf } from "../../engine/sources/otlp/rows/rows.ts";
 import type { Random } from "../support/random.ts";
 import { mutatedText, randomMessage, spelled, wireOfMessage } from "./otlp-json.ts";
 import { referenceRows } from "./otlp-reference.ts";
@@ -12,6 +14,8 @@ export interface MadeBody {
   bytes: Buffer;
   /** Rows that it holds; undefined for a malformed one. */
   rows: number | undefined;
+  /** How many of them have bytes that are no UTF-8, and so become dead letters. */
+  letters: number;
 }
 
 export const signals = ["logs", "traces", "metrics"] as const satisfies readonly Signal[];
@@ -22,7 +26,8 @@ export function protobufBody(random: Random): MadeBody {
     const signal = random.pick(...signals);
     const bytes = wireOfMessage(signal, randomMessage(signal, random));
     const rows = referenceRows(signal, bytes)!.length;
-    if (rows > 0 || tries === 10) return { signal, encoding: "protobuf", bytes, rows };
+    if (rows > 0 || tries === 10)
+      return { signal, encoding: "protobuf", bytes, rows, letters: lettersIn(signal, bytes) };
   }
 }
 
@@ -31,7 +36,14 @@ export function mutatedBody(random: Random): MadeBody {
   const made = protobufBody(random);
   const { signal } = made;
   const bytes = mutated(random.below(2) === 0 ? made.bytes : randomRequest(signal, random), random);
-  return { ...made, bytes, rows: referenceRows(signal, bytes)?.length };
+  const rows = referenceRows(signal, bytes)?.length;
+  return { ...made, bytes, rows, letters: rows === undefined ? 0 : lettersIn(signal, bytes) };
+}
+
+/** The rows of a good request whose bytes are no UTF-8; `otlp.test.ts` holds rows against protobufjs. */
+function lettersIn(signal: Signal, body: Buffer): number {
+  const { bytes, ends } = rowsOf(signal, body, "protobuf", 0);
+  return ends.filter((end, index) => !isUtf8(bytes.subarray(ends[index - 1] ?? 0, end))).length;
 }
 
 /** A good request in JSON, mostly with rows: how many says protobufjs of the same in protobuf. */
@@ -41,7 +53,7 @@ export function jsonBody(random: Random): MadeBody {
     const message = randomMessage(signal, random);
     const rows = referenceRows(signal, wireOfMessage(signal, message))!.length;
     const bytes = Buffer.from(spelled(signal, message, random));
-    if (rows > 0 || tries === 10) return { signal, encoding: "json", bytes, rows };
+    if (rows > 0 || tries === 10) return { signal, encoding: "json", bytes, rows, letters: 0 };
   }
 }
 
@@ -73,7 +85,7 @@ export function misshapenBody(random: Random): MadeBody {
   const signal = random.pick(...signals);
   const item = random.pick(...misshapen[signal]);
   const text = random.below(4) === 0 ? random.pick(...misshapenRoots[signal]) : inRequest[signal](item);
-  return { signal, encoding: "json", bytes: Buffer.from(text), rows: undefined };
+  return { signal, encoding: "json", bytes: Buffer.from(text), rows: undefined, letters: 0 };
 }
 
 const inRequest: Readonly<Record<Signal, (item: string) => string>> = {

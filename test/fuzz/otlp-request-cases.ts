@@ -10,9 +10,9 @@ import { wrongPackings } from "./otlp-wrong-packings.ts";
 import { wrongPlaces } from "./otlp-wrong-places.ts";
 
 /** A body over one of the transports that carry it, with gzip or without, named and spelled in one of the ways. */
-function sent(what: string, { signal, encoding, bytes, rows }: MadeBody, random: Random): RequestCase {
+function sent(what: string, { signal, encoding, bytes, rows, letters }: MadeBody, random: Random): RequestCase {
   const isPacked = random.below(3) === 0;
-  const stored = rows === undefined ? {} : { stored: { signal, rows } };
+  const stored = rows === undefined ? {} : { stored: { signal, rows, letters } };
   const title = `${what} ${signal} in ${encoding}${isPacked ? ", gzip" : ""}`;
   const body = isPacked ? gzipSync(bytes) : bytes;
   if (encoding === "protobuf" && random.below(2) === 0) {

@@ -11,7 +11,7 @@ export interface RequestCase {
   /** The HTTP status, or the code of gRPC; else in words how the transport ends it. */
   expected: number | string;
   /** What is stored of it. */
-  stored?: { signal: Signal; rows: number };
+  stored?: { signal: Signal; rows: number; letters: number };
 }
 
 /** Makes a request by chance. */
