@@ -60,12 +60,14 @@ export class Document {
   }
 
   /**
-   * The place of character `offset` of the text at `path`; of the text itself if escapes or folded lines prevent that.
+   * The place of character `offset` of the text at `path`; of the text itself if escapes or folded lines prevent that, or
+   * if it is not so long: where a key is there twice, it may be that of the other value.
    */
   placeInside(path: Path, offset: number): Place {
     const { at, node } = this.#find(path);
     const start = /["']/.test(this.#source.text.charAt(at)) ? at + 1 : at;
-    const isVerbatim = node?.kind === "scalar" && this.#source.text.startsWith(String(node.value), start);
+    const value = node?.kind === "scalar" ? String(node.value) : undefined;
+    const isVerbatim = value !== undefined && offset <= value.length && this.#source.text.startsWith(value, start);
     return this.#source.place(isVerbatim ? start + offset : at);
   }
 

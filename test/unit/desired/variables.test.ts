@@ -56,6 +56,15 @@ test("a field names the variables from which it is made, wherever its file has i
   expect(one?.place(["sources", 0, "topic"])).toMatchObject({ line: 12 });
 });
 
+test("a reference in the first of two values of a key has a place within the file", () => {
+  const [value, end] = [`name: ${"long ".repeat(20)}\${var:NONE}`, "name: short"];
+  const lines = `version: v3\n${value}\n${end}\n`.split("\n");
+  for (const { code, line, column } of of(`version: v3\n${value}\n${end}\n`).problems) {
+    expect([code, column <= lines[line - 1]!.length + 1]).toEqual([code, true]);
+  }
+  expect(of(`version: v3\n${value}\n${end}\n`).problems.map(({ code }) => code)).toContain("VARIABLE");
+});
+
 describe("a file is refused, at the place of the reference, and without a second problem of that field", () => {
   test.each([
     ["a name that is not set", "${var:REGOIN}", "VARIABLE ${var:REGOIN} (did you mean ${var:REGION}?)"],
