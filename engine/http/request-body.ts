@@ -61,16 +61,13 @@ export function receiveBody(
   });
 }
 
-/** So many times as much as a body may be is read and dropped: most that are too large are so by little. */
-const discarded = 4;
-
 /**
  * Reads the rest of the body of a refused request and drops it: a sender that is cut off while it sends may not read
- * the answer. Gives up after four times `most` bytes.
+ * the answer. Gives up after `most` bytes.
  */
 export async function discardBody(request: IncomingMessage, { most, timeout }: BodyLimits): Promise<void> {
   if (request.readableEnded) return;
-  let left = discarded * most;
+  let left = most;
   await eachChunk(request, timeout, (chunk) => {
     left -= chunk.length;
     if (left < 0) throw tooLarge(most);
