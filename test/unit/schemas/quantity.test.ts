@@ -15,6 +15,7 @@ test.each([
   ["1M", "1000000", 1_000_000],
   ["2e3", "2000", 2000],
   ["1E", "976562500000000Ki", 1e18],
+  ["7Ei", "7Ei", 7 * 2 ** 60],
   ["1e-1", "1", 1],
   ["0.5", "1", 1],
 ])("%s as a size is %s, %d bytes", (text, canonical, bytes) => {
@@ -35,13 +36,25 @@ test.each([
   expect(canonicalCpu(text)).toBe(canonical);
 });
 
-test.each(["", "128mi", "1 Gi", "Gi", "1GiB", "1K", "1e", "1e999", "one", "1,5", "0x10", "1".repeat(70)])(
-  '"%s" is no quantity',
-  (text) => {
-    expect(parseQuantity(text)).toBeUndefined();
-    expect(() => quantityBytes(text)).toThrow(RangeError);
-  },
-);
+test.each([
+  "",
+  "128mi",
+  "1 Gi",
+  "Gi",
+  "1GiB",
+  "1K",
+  "1e",
+  "1e999",
+  "1e99",
+  "8Ei",
+  "one",
+  "1,5",
+  "0x10",
+  "1".repeat(70),
+])('"%s" is no quantity', (text) => {
+  expect(parseQuantity(text)).toBeUndefined();
+  expect(() => quantityBytes(text)).toThrow(RangeError);
+});
 
 test("a canonical spelling keeps its value and its spelling", () => {
   fc.assert(
