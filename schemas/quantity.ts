@@ -8,12 +8,12 @@ const thousands = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const binary = ["", "K", "M", "G", "T", "P", "E"];
 const nano = 1_000_000_000n;
 const textLimit = 64;
-/** In units: what Kubernetes can count. */
+/** In units. */
 const largest = 2n ** 63n - 1n;
 
 /**
- * Billionths of the unit, rounded away from zero as Kubernetes does; undefined if `text` is no quantity, or one of more than
- * 2^63 - 1 units.
+ * Billionths of the unit, rounded away from zero as Kubernetes does, and like there at most 2^63 - 1 units; undefined if
+ * `text` is no quantity.
  */
 export function parseQuantity(text: string): bigint | undefined {
   if (text.length > textLimit) return undefined;
@@ -24,8 +24,8 @@ export function parseQuantity(text: string): bigint | undefined {
   const scale = scaleOf(suffix);
   const numerator = BigInt(`${integer}${fraction}`) * nano * scale.up;
   const value = divideUp(numerator, 10n ** BigInt(fraction.length) * scale.down);
-  if (value > largest * nano) return undefined;
-  return sign === "-" ? -value : value;
+  const counted = value > largest * nano ? largest * nano : value;
+  return sign === "-" ? -counted : counted;
 }
 
 function scaleOf(suffix: string): { up: bigint; down: bigint } {

@@ -16,6 +16,8 @@ test.each([
   ["2e3", "2000", 2000],
   ["1E", "976562500000000Ki", 1e18],
   ["7Ei", "7Ei", 7 * 2 ** 60],
+  ["8Ei", "9223372036854775807", 2 ** 63],
+  ["1e99", "9223372036854775807", 2 ** 63],
   ["1e-1", "1", 1],
   ["0.5", "1", 1],
 ])("%s as a size is %s, %d bytes", (text, canonical, bytes) => {
@@ -36,29 +38,17 @@ test.each([
   expect(canonicalCpu(text)).toBe(canonical);
 });
 
-test.each([
-  "",
-  "128mi",
-  "1 Gi",
-  "Gi",
-  "1GiB",
-  "1K",
-  "1e",
-  "1e999",
-  "1e99",
-  "8Ei",
-  "one",
-  "1,5",
-  "0x10",
-  "1".repeat(70),
-])('"%s" is no quantity', (text) => {
-  expect(parseQuantity(text)).toBeUndefined();
-  expect(() => quantityBytes(text)).toThrow(RangeError);
-});
+test.each(["", "128mi", "1 Gi", "Gi", "1GiB", "1K", "1e", "1e999", "one", "1,5", "0x10", "1".repeat(70)])(
+  '"%s" is no quantity',
+  (text) => {
+    expect(parseQuantity(text)).toBeUndefined();
+    expect(() => quantityBytes(text)).toThrow(RangeError);
+  },
+);
 
 test("a canonical spelling keeps its value and its spelling", () => {
   fc.assert(
-    fc.property(fc.bigInt({ min: 0n, max: 2n ** 80n }), (bytes) => {
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 63n - 1n }), (bytes) => {
       const text = canonicalSize(`${bytes}`);
       expect(parseQuantity(text)).toBe(bytes * 1_000_000_000n);
       expect(canonicalSize(text)).toBe(text);
