@@ -1744,9 +1744,9 @@ var init_pipeline_v3_schema = __esm({
 });
 
 // schemas/annotations.ts
-function highest(given3) {
+function highest(given4) {
   let top = "none";
-  for (const effect of given3) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
+  for (const effect of given4) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
   return top;
 }
 function resolved(node) {
@@ -1917,7 +1917,8 @@ function parseQuantity(text5) {
   const scale = scaleOf(suffix);
   const numerator = BigInt(`${integer4}${fraction2}`) * nano * scale.up;
   const value = divideUp(numerator, 10n ** BigInt(fraction2.length) * scale.down);
-  return sign2 === "-" ? -value : value;
+  const counted4 = value > largest * nano ? largest * nano : value;
+  return sign2 === "-" ? -counted4 : counted4;
 }
 function scaleOf(suffix) {
   if (/^[eE][+-]?\d/.test(suffix)) return powerOfTen(Number(suffix.slice(1)));
@@ -1954,7 +1955,7 @@ function parsed(text5) {
   if (value === void 0) throw new RangeError(`expected a quantity such as "128Mi", got "${text5}"`);
   return value;
 }
-var grammar, thousands, binary, nano, textLimit2;
+var grammar, thousands, binary, nano, textLimit2, largest;
 var init_quantity = __esm({
   "schemas/quantity.ts"() {
     "use strict";
@@ -1963,25 +1964,26 @@ var init_quantity = __esm({
     binary = ["", "K", "M", "G", "T", "P", "E"];
     nano = 1000000000n;
     textLimit2 = 64;
+    largest = 2n ** 63n - 1n;
   }
 });
 
 // schemas/normalise-resources.ts
 function normaliseResources(file, batchSize2, stored) {
-  const given3 = file.resources ?? {};
+  const given4 = file.resources ?? {};
   const isJoined = file.join?.enabled === true;
   const transformed = (source_id) => isJoined || (file.transforms?.some((one2) => one2.source_id === source_id) ?? false);
   return {
-    nats: { stream: streamLimits(given3.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
-    sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given3.sources, source_id)) })),
-    transform: file.sources.filter(({ source_id }) => transformed(source_id) || entryOf(given3.transform, source_id) !== void 0).map(
+    nats: { stream: streamLimits(given4.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
+    sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given4.sources, source_id)) })),
+    transform: file.sources.filter(({ source_id }) => transformed(source_id) || entryOf(given4.transform, source_id) !== void 0).map(
       ({ source_id }) => hasDedup(file, source_id) ? dedupResources(
         source_id,
-        entryOf(given3.transform, source_id),
+        entryOf(given4.transform, source_id),
         entryOf(stored?.resources.transform, source_id)
-      ) : { source_id, ...componentOf(entryOf(given3.transform, source_id)) }
+      ) : { source_id, ...componentOf(entryOf(given4.transform, source_id)) }
     ),
-    sink: componentOf(given3.sink)
+    sink: componentOf(given4.sink)
   };
 }
 function hasResources(type) {
@@ -1993,26 +1995,26 @@ function entryOf(entries, source_id) {
 function hasDedup(file, source_id) {
   return file.transforms?.some((one2) => one2.type === "dedup" && one2.source_id === source_id) ?? false;
 }
-function streamLimits(given3, batchSize2, stored) {
-  const messages = given3.max_msgs ?? given3.maxMsgs ?? 0;
+function streamLimits(given4, batchSize2, stored) {
+  const messages = given4.max_msgs ?? given4.maxMsgs ?? 0;
   return {
-    max_age: canonicalDuration(given3.max_age ?? given3.maxAge ?? stored?.max_age ?? defaults.max_age),
-    max_bytes: canonicalSize(given3.max_bytes ?? given3.maxBytes ?? stored?.max_bytes ?? defaults.max_bytes),
+    max_age: canonicalDuration(given4.max_age ?? given4.maxAge ?? stored?.max_age ?? defaults.max_age),
+    max_bytes: canonicalSize(given4.max_bytes ?? given4.maxBytes ?? stored?.max_bytes ?? defaults.max_bytes),
     max_msgs: messages !== 0 ? messages : stored?.max_msgs ?? 8 * batchSize2
   };
 }
-function dedupResources(source_id, given3, stored) {
+function dedupResources(source_id, given4, stored) {
   const kept2 = stored?.storage === void 0 ? void 0 : stored;
-  const size = given3?.storage?.size ?? kept2?.storage?.size ?? defaults.storage;
-  const replicas2 = given3?.replicas ?? kept2?.replicas;
-  const component = componentOf({ ...given3, ...replicas2 !== void 0 && { replicas: replicas2 } });
+  const size = given4?.storage?.size ?? kept2?.storage?.size ?? defaults.storage;
+  const replicas2 = given4?.replicas ?? kept2?.replicas;
+  const component = componentOf({ ...given4, ...replicas2 !== void 0 && { replicas: replicas2 } });
   return { source_id, storage: { size: canonicalSize(size) }, ...component };
 }
-function componentOf(given3) {
+function componentOf(given4) {
   return {
-    replicas: Math.max(1, given3?.replicas ?? 1),
-    requests: amounts(given3?.requests ?? defaults.requests),
-    limits: amounts(given3?.limits ?? defaults.limits)
+    replicas: Math.max(1, given4?.replicas ?? 1),
+    requests: amounts(given4?.requests ?? defaults.requests),
+    limits: amounts(given4?.limits ?? defaults.limits)
   };
 }
 function amounts({ cpu: cpu2, memory }) {
@@ -2132,7 +2134,7 @@ function normaliseSource(source) {
 function normaliseKafka(source) {
   const registry2 = source.schema_registry;
   const { brokers: brokers2, protocol } = source.connection_params;
-  const given3 = Object.entries(source.connection_params).filter(([, value]) => value !== "");
+  const given4 = Object.entries(source.connection_params).filter(([, value]) => value !== "");
   return {
     type: "kafka",
     source_id: source.source_id,
@@ -2146,7 +2148,7 @@ function normaliseKafka(source) {
       protocol,
       mechanism: "NO_AUTH",
       skip_tls_verification: false,
-      ...Object.fromEntries(given3)
+      ...Object.fromEntries(given4)
     },
     ...registry2 !== void 0 && { schema_registry: { ...registry2 } }
   };
@@ -10593,8 +10595,8 @@ function method(object2, name3, args, fail) {
   const { takes: takes2 = [], run } = found2;
   if (args.length !== takes2.length) return fail(`${name3} takes ${counted(takes2.length)}, found ${args.length}`);
   takes2.forEach((wanted, index) => {
-    const given3 = kindOf2(args[index]);
-    if (given3 !== wanted) fail(`${name3} expects a value of kind ${wanted}, found ${given3}`);
+    const given4 = kindOf2(args[index]);
+    if (given4 !== wanted) fail(`${name3} expects a value of kind ${wanted}, found ${given4}`);
   });
   const result2 = run(object2, ...args);
   return result2 === void 0 ? fail(`${name3}: the time lies outside of the calendar`) : result2;
@@ -18814,11 +18816,11 @@ var init_compile = __esm({
         };
       }
       #let({ name: name3, value, body }, scope) {
-        const given3 = this.code(value, scope);
+        const given4 = this.code(value, scope);
         const [slot, inner] = scope.declare(name3);
         const rest = this.code(body, inner);
         return (frame) => {
-          frame.slots[slot] = given3(frame);
+          frame.slots[slot] = given4(frame);
           return rest(frame);
         };
       }
@@ -19583,15 +19585,15 @@ function named2(name3, { fail }) {
 }
 function date(call2, ...args) {
   const [first3] = args;
-  const given3 = first3 instanceof Timezone ? first3 : void 0;
-  const [source, layout, name3] = given3 === void 0 ? args : args.slice(1);
+  const given4 = first3 instanceof Timezone ? first3 : void 0;
+  const [source, layout, name3] = given4 === void 0 ? args : args.slice(1);
   for (const value of [source, layout ?? "", name3 ?? ""]) {
     if (typeof value !== "string") return call2.fail(`date expects texts, found ${kindOf2(value)}`);
   }
   if (typeof layout === "string" && layout.length > LONGEST_LAYOUT)
     return call2.fail("the layout is too long for a date");
   call2.budget.read(source.length);
-  const where = name3 === void 0 ? given3 : named2(name3, call2);
+  const where = name3 === void 0 ? given4 : named2(name3, call2);
   const tried = layout === void 0 ? layouts : [layout];
   for (const candidate of tried) {
     const found2 = parseTime(source, candidate, where);
@@ -19974,14 +19976,14 @@ function pointer(parser) {
   parser.cursor.take();
   return parser.make({ kind: "pointer", name: current.value, start, end: current.end });
 }
-function call(parser, name3, start, given3) {
+function call(parser, name3, start, given4) {
   parser.cursor.expect("(");
-  let position2 = given3.length;
+  let position2 = given4.length;
   const rest = list(parser, ")", () => {
     position2 += 1;
     return predicates.has(name3) && position2 === 2 ? parser.predicate() : parser.expression(0);
   });
-  return parser.make({ kind: "call", name: name3, args: [...given3, ...rest], start, end: parser.cursor.end });
+  return parser.make({ kind: "call", name: name3, args: [...given4, ...rest], start, end: parser.cursor.end });
 }
 function postfix(parser, first3) {
   let node = first3;
@@ -21313,12 +21315,34 @@ var init_names = __esm({
   }
 });
 
+// engine/sources/kafka/connections.ts
+function byConnection(sources) {
+  const groups = [];
+  for (const source of sources) {
+    const group = groups.find(([first3]) => (0, import_node_util.isDeepStrictEqual)(given(first3), given(source)));
+    if (group === void 0) groups.push([source]);
+    else group.push(source);
+  }
+  return groups;
+}
+function given({ connection_params }) {
+  const members = Object.entries(connection_params);
+  return Object.fromEntries(members.filter(([, value]) => value !== "" && value !== false && value !== void 0));
+}
+var import_node_util;
+var init_connections = __esm({
+  "engine/sources/kafka/connections.ts"() {
+    "use strict";
+    import_node_util = require("node:util");
+  }
+});
+
 // engine/sources/kafka/positions/feed.ts
 function kafkaPartition(feed) {
-  const [cluster, topic, partition, id, ...rest] = feed.split("/");
-  if (cluster === void 0 || topic === void 0 || partition === void 0 || rest.length > 0) return void 0;
-  if (!/^\d+$/.test(partition)) return void 0;
-  return { cluster, topic, partition: Number(partition), ...id === void 0 ? {} : { id } };
+  const [cluster, topic, partition2, id, ...rest] = feed.split("/");
+  if (cluster === void 0 || topic === void 0 || partition2 === void 0 || rest.length > 0) return void 0;
+  if (!/^\d+$/.test(partition2)) return void 0;
+  return { cluster, topic, partition: Number(partition2), ...id === void 0 ? {} : { id } };
 }
 var init_feed = __esm({
   "engine/sources/kafka/positions/feed.ts"() {
@@ -21327,23 +21351,20 @@ var init_feed = __esm({
 });
 
 // engine/sources/kafka/kind.ts
-function connectionObstacle(sources) {
-  const [connection2, ...connections] = sources.map(connectionOf);
-  if (connections.some((other) => !(0, import_node_util.isDeepStrictEqual)(other, connection2))) {
-    return "one connection to Kafka for all sources";
-  }
-  if (connection2?.["mechanism"] !== "GSSAPI") return void 0;
+function connectionObstacle(sources, isJoin) {
+  const connected = byConnection(sources);
+  if (connected.length > 1 && !isJoin) return "one connection to Kafka for all sources";
+  const topics = new Set(sources.map(({ topic }) => topic));
+  if (connected.length > topics.size)
+    return "topics with different names where the sides of a join have two connections";
+  if (!sources.some(({ connection_params }) => connection_params.mechanism === "GSSAPI")) return void 0;
   return "another mechanism than GSSAPI, for which this version has no client";
 }
-function connectionOf({ connection_params }) {
-  const members = Object.entries(connection_params);
-  return Object.fromEntries(members.filter(([, value]) => value !== "" && value !== false && value !== void 0));
-}
-var import_node_util, kafka;
+var kafka;
 var init_kind = __esm({
   "engine/sources/kafka/kind.ts"() {
     "use strict";
-    import_node_util = require("node:util");
+    init_connections();
     init_feed();
     kafka = {
       types: ["kafka"],
@@ -21477,17 +21498,17 @@ var init_statements = __esm({
 
 // engine/sinks/clickhouse/transport/endpoint.ts
 function endpointOf(connection2) {
-  const given3 = connection2.http_port?.trim() ?? "";
+  const given4 = connection2.http_port?.trim() ?? "";
   const native = connection2.port?.trim() ?? "";
   const http2 = Object.hasOwn(httpPorts, native) ? httpPorts[native] ?? native : native;
-  const port = given3 === "" ? http2 : given3;
+  const port = given4 === "" ? http2 : given4;
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65535) {
-    return `connection_params.${given3 === "" ? "port" : "http_port"}: expected a port from 1 to 65535, got "${port}"`;
+    return `connection_params.${given4 === "" ? "port" : "http_port"}: expected a port from 1 to 65535, got "${port}"`;
   }
   const host2 = connection2.host.includes(":") ? `[${connection2.host.replace(/^\[|\]$/g, "")}]` : connection2.host;
   const url = `${connection2.secure ? "https" : "http"}://${host2}:${port}`;
   if (!isOrigin(url)) return `connection_params.host: expected a host name or an address, got "${connection2.host}"`;
-  if (given3 !== "" || http2 === native) return { url };
+  if (given4 !== "" || http2 === native) return { url };
   const warning2 = `connection_params.port ${native} is the port of the native protocol; using ${http2} for HTTP. Set http_port to choose it explicitly.`;
   return { url, warning: warning2 };
 }
@@ -22123,17 +22144,27 @@ function* originsDiffer(document2) {
   }
 }
 function* kafkaTogether(document2) {
-  const [first3, ...others2] = document2.sources("kafka").map((source) => source.get("connection_params"));
+  const [first3, ...others2] = document2.sources("kafka");
   for (const other of others2) {
-    if (first3 === void 0 || !other.exists || (0, import_node_util2.isDeepStrictEqual)(given(first3), given(other))) continue;
-    yield other.problem("SOURCE_MIX", {
-      expected: `the connection of the first source (line ${lineOf(first3)}), as one consumer group reads all topics`,
-      found: "another one",
-      suggestion: joins(document2) ? void 0 : "give it a pipeline of its own, which may write to the same table"
-    });
+    const [connection2, own2] = [first3, other].map((source) => source.get("connection_params"));
+    if (!own2.exists || (0, import_node_util2.isDeepStrictEqual)(given2(connection2), given2(own2))) continue;
+    if (!joins(document2)) {
+      yield own2.problem("SOURCE_MIX", {
+        expected: `the connection of the first source (line ${lineOf(connection2)}), as one consumer group reads all topics`,
+        found: "another one",
+        suggestion: "give it a pipeline of its own, which may write to the same table"
+      });
+    } else if (!other.get("topic").isBlank && other.get("topic").text === first3.get("topic").text) {
+      const topic = other.get("topic");
+      yield topic.problem("SOURCE_MIX", {
+        expected: `a topic with another name than that of the first source, which has another connection (line ${lineOf(connection2)}): events are told apart by their topic`,
+        found: found(topic.value, topic.path),
+        suggestion: "give both sources the same connection_params, if it is one topic of one cluster"
+      });
+    }
   }
 }
-function given(connection2) {
+function given2(connection2) {
   const defaults4 = ["", false, "NO_AUTH"];
   const members = connection2.members().filter(({ value }) => !defaults4.includes(value));
   return Object.fromEntries(members.map(({ path: path2, value }) => [String(path2.at(-1)), value]));
@@ -22341,9 +22372,9 @@ function mechanismOf(connection2) {
   return connection2.get("mechanism").text ?? "NO_AUTH";
 }
 function* noKerberos(connection2) {
-  const given3 = connection2.get("mechanism");
-  if (given3.text !== "GSSAPI") return;
-  yield given3.problem("NOT_SUPPORTED", {
+  const given4 = connection2.get("mechanism");
+  if (given4.text !== "GSSAPI") return;
+  yield given4.problem("NOT_SUPPORTED", {
     expected: "NO_AUTH, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, which work here",
     found: '"GSSAPI" (Kerberos), whose tickets and keytabs a library for Node keeps for a whole process, and not for each pipeline',
     suggestion: "give Sluice a listener of the brokers with SCRAM, or with TLS and a client certificate"
@@ -22617,12 +22648,12 @@ function readerOf(source) {
   return isPushed2 === true ? `a ${name3}, which is one listener` : `a ${name3} source, which has one reader`;
 }
 function* fewerMembers(document2) {
-  const given3 = sourcesOf(document2, (kind2) => kind2.hasConsumerGroup).flatMap((source) => entryOf2(document2, "sources", source)).flatMap((entry3) => {
+  const given4 = sourcesOf(document2, (kind2) => kind2.hasConsumerGroup).flatMap((source) => entryOf2(document2, "sources", source)).flatMap((entry3) => {
     const replicas2 = entry3.get("replicas");
     return typeof replicas2.value === "number" ? [{ replicas: replicas2, count: replicas2.value }] : [];
   });
-  const most3 = Math.max(...given3.map(({ count }) => count));
-  for (const { replicas: replicas2, count } of given3) {
+  const most3 = Math.max(...given4.map(({ count }) => count));
+  for (const { replicas: replicas2, count } of given4) {
     if (count < most3)
       yield noEffect(replicas2, `${most3}, as for another source`, `${count}, and members read all topics`);
   }
@@ -22648,8 +22679,8 @@ function* joinReplicas(document2) {
 function* embeddedConnection(document2) {
   const connection2 = document2.get("sink", "connection_params");
   if (connection2.get("host").text !== "embedded") return;
-  const given3 = needless.map((key) => connection2.get(key)).filter(({ value }) => value !== void 0 && value !== false);
-  for (const view of given3)
+  const given4 = needless.map((key) => connection2.get(key)).filter(({ value }) => value !== void 0 && value !== false);
+  for (const view of given4)
     yield noEffect(view, "host, database and nothing else", "a setting for a server, beside host: embedded");
 }
 function* otlpKeys(document2) {
@@ -23154,12 +23185,12 @@ function pathOf(root, pointer3) {
   });
 }
 function missing(document2, path2, key, error2) {
-  const given3 = Object.keys(error2.data);
+  const given4 = Object.keys(error2.data);
   const known2 = Object.keys(error2.parentSchema?.["properties"] ?? {});
   const field2 = pathText([...path2, key]);
   const typo = didYouMean(
     key,
-    given3.filter((other) => !known2.includes(other))
+    given4.filter((other) => !known2.includes(other))
   );
   const place = { ...document2.place([...path2, key]) };
   return problem("REQUIRED", place, {
@@ -23507,7 +23538,9 @@ function columnText({ text: text5 = "" }) {
   return text5.slice(0, longestColumn).replaceAll(/\s/g, "");
 }
 function brokersOf(root) {
-  const brokers2 = root.sources("kafka")[0]?.get("connection_params", "brokers").items(mostBrokers) ?? [];
+  const [one2, ...more] = root.sources("kafka").map((source) => source.get("connection_params", "brokers"));
+  const named6 = [one2, joins(root) ? more[0] : void 0];
+  const brokers2 = named6.flatMap((of) => of?.items(mostBrokers) ?? []);
   return brokers2.flatMap(({ text: text5 }) => text5?.trim().toLowerCase() ?? []);
 }
 var import_node_crypto3, mostDependencies, mostColumns, mostBrokers, longestColumn, longestMapping, pattern2;
@@ -23516,6 +23549,7 @@ var init_claims = __esm({
     "use strict";
     import_node_crypto3 = require("node:crypto");
     init_view();
+    init_feeds();
     mostDependencies = 100;
     [mostColumns, mostBrokers] = [1e3, 100];
     [longestColumn, longestMapping] = [400, 8192];
@@ -25168,12 +25202,14 @@ var init_document = __esm({
         return this.#source.place(this.#find(path2).at);
       }
       /**
-       * The place of character `offset` of the text at `path`; of the text itself if escapes or folded lines prevent that.
+       * The place of character `offset` of the text at `path`; of the text itself if escapes or folded lines prevent that, or
+       * if it is not so long: where a key is there twice, it may be that of the other value.
        */
       placeInside(path2, offset2) {
         const { at: at2, node } = this.#find(path2);
         const start = /["']/.test(this.#source.text.charAt(at2)) ? at2 + 1 : at2;
-        const isVerbatim = node?.kind === "scalar" && this.#source.text.startsWith(String(node.value), start);
+        const value = node?.kind === "scalar" ? String(node.value) : void 0;
+        const isVerbatim = value !== void 0 && offset2 <= value.length && this.#source.text.startsWith(value, start);
         return this.#source.place(isVerbatim ? start + offset2 : at2);
       }
       #find(path2) {
@@ -28842,8 +28878,8 @@ function list2(items, field2, around = []) {
   return { kind: "list", items, at: field2.path, keeps };
 }
 function mapping(members, field2) {
-  const given3 = Object.entries(members).filter((member2) => member2[1] !== void 0);
-  return { kind: "map", members: new Map(inOrderOf(field2, given3)), ...origin2(field2) };
+  const given4 = Object.entries(members).filter((member2) => member2[1] !== void 0);
+  return { kind: "map", members: new Map(inOrderOf(field2, given4)), ...origin2(field2) };
 }
 function withoutComments(part2) {
   return { ...part2, keeps: [] };
@@ -29084,20 +29120,20 @@ var init_transforms2 = __esm({
 
 // reconciler/migrate/resources.ts
 function resourcesOf(root, topics, sides, warn) {
-  const given3 = root.get("pipeline_resources");
+  const given4 = root.get("pipeline_resources");
   const members = {
-    nats: streamOf(given3.get("nats")),
+    nats: streamOf(given4.get("nats")),
     sources: sourcesOf2(root, topics, sides, warn),
     transform: transformsOf3(root, topics),
-    sink: whole3(given3.get("sink"), {})
+    sink: whole3(given4.get("sink"), {})
   };
-  if (given3.get("join").keys().length > 0) {
-    warn("V2_DROPPED", given3.get("join"), {
+  if (given4.get("join").keys().length > 0) {
+    warn("V2_DROPPED", given4.get("join"), {
       expected: "resources of a component that v3 has",
       found: "those of the join, which is always one: they are left out"
     });
   }
-  return Object.values(members).every((one2) => one2 === void 0) ? void 0 : mapping(members, given3);
+  return Object.values(members).every((one2) => one2 === void 0) ? void 0 : mapping(members, given4);
 }
 function streamOf(nats) {
   const stream2 = nats.get("stream");
@@ -29181,7 +29217,7 @@ function sinkOf(root, entries, outputs3, warn) {
   const delay3 = sink.get("max_delay_time");
   const members = {
     type: text3(sink.get("type")),
-    connection_params: connectionOf2(sink, warn),
+    connection_params: connectionOf(sink, warn),
     table: text3(sink.get("table")),
     max_batch_size: copied(sink.get("max_batch_size")),
     max_delay_time: leaf(delay3.text === "" ? "0s" : delay3.text, delay3),
@@ -29189,10 +29225,10 @@ function sinkOf(root, entries, outputs3, warn) {
   };
   return mapping(members, sink);
 }
-function connectionOf2(sink, warn) {
+function connectionOf(sink, warn) {
   const nested = sink.get("connection_params");
-  const isNested = given2(nested).length > 0;
-  const ignored = isNested ? given2(sink).filter((key) => !given2(nested).includes(key)) : [];
+  const isNested = given3(nested).length > 0;
+  const ignored = isNested ? given3(sink).filter((key) => !given3(nested).includes(key)) : [];
   if (ignored.length > 0) {
     warn("V2_DROPPED", nested, {
       expected: "the whole connection in one place",
@@ -29209,7 +29245,7 @@ function connectionOf2(sink, warn) {
   const connection2 = mapping(Object.fromEntries(parts), from);
   return isNested ? connection2 : { ...connection2, at: nested.path, keeps: [nested.path] };
 }
-function given2(from) {
+function given3(from) {
   return clickhouseKeys.filter((key) => from.get(key).isGiven);
 }
 function mappingOf(root, entries, outputs3) {
@@ -29305,7 +29341,7 @@ function sourceOf2(source, { field: field2, source_id, id }, { entries, undeclar
     consumer_group_initial_offset: text3(field2.get("consumer_group_initial_offset")),
     schema_version: text3(field2.get("schema_version")),
     schema_registry: registryOf(field2.get("schema_registry")),
-    connection_params: connectionOf3(source.get("connection_params")),
+    connection_params: connectionOf2(source.get("connection_params")),
     schema_fields: fieldsOf3(
       entries.filter((one2) => one2.source_id === source_id),
       undeclared.filter((one2) => one2.source_id === source_id),
@@ -29321,10 +29357,10 @@ function registryOf(registry2) {
   const members = ["url", "api_key", "api_secret"].map((key) => [key, text3(registry2.get(key))]);
   return mapping(Object.fromEntries(members), registry2);
 }
-function connectionOf3(connection2) {
+function connectionOf2(connection2) {
   if (!connection2.exists) return void 0;
-  const given3 = kafkaKeys.filter((key) => connection2.get(key).value !== "");
-  return mapping(Object.fromEntries(given3.map((key) => [key, copied(connection2.get(key))])), connection2);
+  const given4 = kafkaKeys.filter((key) => connection2.get(key).value !== "");
+  return mapping(Object.fromEntries(given4.map((key) => [key, copied(connection2.get(key))])), connection2);
 }
 function fieldsOf3(declared, undeclared, topic) {
   const parts = [
@@ -29573,8 +29609,8 @@ function readPipeline(document2, start) {
   };
 }
 function directivesOf(written2) {
-  const given3 = written2["x-sluice"] ?? {};
-  const { state, suspend, prune, depends_on, drift, adopt, recreate } = { ...defaultDirectives, ...given3 };
+  const given4 = written2["x-sluice"] ?? {};
+  const { state, suspend, prune, depends_on, drift, adopt, recreate } = { ...defaultDirectives, ...given4 };
   return { state, suspend, prune, depends_on, drift, adopt, recreate };
 }
 var init_read_file = __esm({
@@ -30957,8 +30993,8 @@ function resolveSettings(command2, { flags, env, file }) {
     for (const name3 of layer.keys()) for (const weaker of layers.slice(at2 + 1)) dropReplaced(name3, weaker);
   }
   const found2 = (name3) => layers.flatMap((layer, rank) => {
-    const given3 = layer.get(name3);
-    return given3 === void 0 ? [] : [{ ...given3, rank }];
+    const given4 = layer.get(name3);
+    return given4 === void 0 ? [] : [{ ...given4, rank }];
   });
   return new Settings(new Map(taken.map(({ name: name3 }) => [name3, found2(name3)])));
 }
@@ -31000,21 +31036,21 @@ function fromDefault(setting) {
   if (setting.default === void 0) return [];
   return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}`, isDefault: true }]];
 }
-function coerce({ type }, given3) {
-  if (type === "object" && typeof given3 !== "boolean") return mapping2([given3].flat());
-  const value = given3;
+function coerce({ type }, given4) {
+  if (type === "object" && typeof given4 !== "boolean") return mapping2([given4].flat());
+  const value = given4;
   if (type === "integer" && typeof value === "string" && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "1")) return true;
   if (type === "boolean" && (value === "false" || value === "0")) return false;
   return value;
 }
-function mapping2(given3) {
-  const lines = given3.flatMap((text5) => text5.split("\n")).filter((line) => line !== "");
+function mapping2(given4) {
+  const lines = given4.flatMap((text5) => text5.split("\n")).filter((line) => line !== "");
   const pairs2 = lines.map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
   return Object.fromEntries(pairs2.map(([, name3 = "", value = ""]) => [name3, value]));
 }
-function problemsOf2(given3) {
-  return [...given3].flatMap(([name3, { value, origin: origin3 }]) => {
+function problemsOf2(given4) {
+  return [...given4].flatMap(([name3, { value, origin: origin3 }]) => {
     const setting = settings.find((candidate) => candidate.name === name3);
     return setting && !fits2(name3, value) ? [`${origin3}: ${mismatch2(setting, value)}`] : [];
   });
@@ -33832,10 +33868,17 @@ function rereading(from, to2) {
 }
 function otherTopics(from, to2) {
   const [before, after] = [topicsOf2(from.config), topicsOf2(to2.config)];
-  const [old, now] = [before[0], after[0]];
-  if (old !== void 0 && now !== void 0 && !shareBroker(now, old)) return { elsewhere: beginning(to2), added: [] };
-  const removed = removedTopics(from, without(before, after), after);
-  return { elsewhere: [], added: beginning(to2, without(after, before)), ...removed !== void 0 && { removed } };
+  const [elsewhere2, there] = partition(after, (now) => before.every((old) => !shareBroker(now, old)));
+  const left = without(before, there).filter((old) => elsewhere2.every(({ topic }) => topic !== old.topic));
+  const removed = removedTopics(from, left, after);
+  return {
+    elsewhere: beginning(to2, elsewhere2),
+    added: beginning(to2, without(there, before)),
+    ...removed !== void 0 && { removed }
+  };
+}
+function partition(items, isFirst) {
+  return [items.filter(isFirst), items.filter((item5) => !isFirst(item5))];
 }
 function removedTopics({ config, lag = 0, paused, pending_batches }, gone, after) {
   if (gone.length === 0) return void 0;
@@ -33848,7 +33891,7 @@ function removedTopics({ config, lag = 0, paused, pending_batches }, gone, after
   };
 }
 function without(sources, others2) {
-  return sources.filter(({ topic }) => !others2.some((other) => other.topic === topic));
+  return sources.filter((one2) => !others2.some((other) => other.topic === one2.topic && shareBroker(one2, other)));
 }
 function otherOptions({ config, options }, to2) {
   const { start, take_over } = to2.options;
@@ -35486,8 +35529,8 @@ function remoteEnvironment(from, remote2, granted, timeouts2) {
   };
 }
 function sshCommand(environment2, { ssh: ssh2 }) {
-  const given3 = environment2["GIT_SSH_COMMAND"] ?? (environment2["GIT_SSH"] === void 0 ? "ssh" : void 0);
-  const [, program = "", rest = ""] = /^((?:\S*\/)?ssh)(?:\s+(.*))?$/s.exec(given3 ?? "") ?? [];
+  const given4 = environment2["GIT_SSH_COMMAND"] ?? (environment2["GIT_SSH"] === void 0 ? "ssh" : void 0);
+  const [, program = "", rest = ""] = /^((?:\S*\/)?ssh)(?:\s+(.*))?$/s.exec(given4 ?? "") ?? [];
   const asked = ssh2.some((option) => /IdentitiesOnly|UserKnownHostsFile/.test(option));
   if (program === "" && !asked) return {};
   return { GIT_SSH_COMMAND: [program || "ssh", ...ssh2, rest].join(" ").trim(), GIT_SSH_VARIANT: "ssh" };
@@ -41946,22 +41989,22 @@ function nameOf5({ origin: origin3, pathname }) {
   return `${origin3}${pathname}`.replace(/\/+$/, "");
 }
 async function tokenOf(settings2, env) {
-  const given3 = settings2.optional("server_token");
-  if (given3 === void 0) return void 0;
+  const given4 = settings2.optional("server_token");
+  if (given4 === void 0) return void 0;
   const origin3 = settings2.origin("server_token");
-  if (readReference(given3) === void 0) {
+  if (readReference(given4) === void 0) {
     throw new CliError(
       `${origin3}: expected \${env:NAME} or \${file:/path}, found a text that is not exactly one reference`
     );
   }
   try {
-    const [first3 = ""] = (await new FileAndEnvSecrets(env).resolve(given3)).trim().split(/\s*\n\s*/);
+    const [first3 = ""] = (await new FileAndEnvSecrets(env).resolve(given4)).trim().split(/\s*\n\s*/);
     if (/^[\x21-\x7e]+$/.test(first3)) return first3;
   } catch (error2) {
     if (!(error2 instanceof EngineError)) throw error2;
     throw new CliError(`${origin3}: ${error2.message}`, { cause: error2 });
   }
-  throw new CliError(`${origin3}: ${given3}: expected a token without blanks, as "openssl rand -hex 32" gives`);
+  throw new CliError(`${origin3}: ${given4}: expected a token without blanks, as "openssl rand -hex 32" gives`);
 }
 function refuseToShow({ protocol, hostname, host: host2 }, setting, settings2) {
   const name3 = hostname.replace(/^\[|\]$/g, "");
@@ -42482,9 +42525,9 @@ async function testProblems(paths) {
     return "problems" in checked ? checked.problems : [];
   });
 }
-async function movedProblems(...given3) {
+async function movedProblems(...given4) {
   const { movedSince: movedSince2 } = await Promise.resolve().then(() => (init_moved(), moved_exports));
-  return movedSince2(...given3);
+  return movedSince2(...given4);
 }
 function withUnread(report, unread) {
   return { ...report, problems: [...report.problems, ...unread.map(notRead)].toSorted(byPlace) };
@@ -42896,8 +42939,8 @@ function countOf({ problems }, shown6) {
   return command("notice", { title: "sluice validate" }, text5);
 }
 function command(name3, properties, text5) {
-  const given3 = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(value)}`);
-  return `::${name3} ${given3.join(",")}::${escaped4(text5)}`;
+  const given4 = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(value)}`);
+  return `::${name3} ${given4.join(",")}::${escaped4(text5)}`;
 }
 function escaped4(text5) {
   return text5.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");

@@ -76,9 +76,11 @@ test("offsets that a person moves in one cluster are taken, and in the other one
     const { scene } = desk;
     await scene.create(desk.config());
     await desk.orders([1, 7]);
-    await desk.names(["7", "Ann"], ["7", "Anna"]);
+    await desk.buffers(1, 0);
+    await desk.names(["7", "Ann"]);
     await desk.holds([1, "Ann"]);
-    await scene.until(({ source }) => source?.uncommitted === 0);
+    await desk.names(["7", "Anna"]);
+    await scene.until(({ source, counters }) => counters.events_read === 3 && source?.uncommitted === 0);
     await scene.stop();
     await registry().withAdmin((admin) =>
       admin.setOffsets({
