@@ -93,9 +93,8 @@ function columnText({ text = "" }: View): string {
 }
 
 function brokersOf(root: View): string[] {
-  const [one, ...more] = root.sources("kafka").map((source) => source.get("connection_params", "brokers"));
   // Without a join all have the connection of the first. A join has two sides.
-  const named = [one, joins(root) ? more[0] : undefined];
-  const brokers = named.flatMap((of) => of?.items(mostBrokers) ?? []);
+  const sources = root.sources("kafka").slice(0, joins(root) ? 2 : 1);
+  const brokers = sources.flatMap((source) => source.get("connection_params", "brokers").items(mostBrokers));
   return brokers.flatMap(({ text }) => text?.trim().toLowerCase() ?? []);
 }

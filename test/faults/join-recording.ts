@@ -63,14 +63,14 @@ export class JoinRecording {
     for (const [index, { number }] of segments.entries()) {
       if (number !== index + 1) recorded.problems.push(`file ${index + 1} of the log was not recorded`);
       const { parts } = await readParts(files, number, index === segments.length - 1);
-      let step: RecordedStep = noStep(0);
+      let step: RecordedStep = noStep();
       for (const part of parts) {
         if (part.head.isMoved) continue;
         step.clock = part.head.clock;
         await addPart(files, part, step, keys);
         if (!part.head.isLast) continue;
         recorded.step(step);
-        step = noStep(0);
+        step = noStep();
       }
     }
     await files.close();
@@ -92,8 +92,8 @@ export class JoinRecording {
   }
 }
 
-function noStep(clock: number): RecordedStep {
-  return { clock, rows: [], lefts: [], rights: [] };
+function noStep(): RecordedStep {
+  return { clock: 0, rows: [], lefts: [], rights: [] };
 }
 
 async function addPart(

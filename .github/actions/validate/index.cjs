@@ -22145,8 +22145,10 @@ function* originsDiffer(document2) {
 }
 function* kafkaTogether(document2) {
   const [first3, ...others2] = document2.sources("kafka");
+  if (first3 === void 0) return;
+  const connection2 = first3.get("connection_params");
   for (const other of others2) {
-    const [connection2, own2] = [first3, other].map((source) => source.get("connection_params"));
+    const [own2, topic] = [other.get("connection_params"), other.get("topic")];
     if (!own2.exists || (0, import_node_util2.isDeepStrictEqual)(given2(connection2), given2(own2))) continue;
     if (!joins(document2)) {
       yield own2.problem("SOURCE_MIX", {
@@ -22154,8 +22156,7 @@ function* kafkaTogether(document2) {
         found: "another one",
         suggestion: "give it a pipeline of its own, which may write to the same table"
       });
-    } else if (!other.get("topic").isBlank && other.get("topic").text === first3.get("topic").text) {
-      const topic = other.get("topic");
+    } else if (!topic.isBlank && topic.text === first3.get("topic").text) {
       yield topic.problem("SOURCE_MIX", {
         expected: `a topic with another name than that of the first source, which has another connection (line ${lineOf(connection2)}): events are told apart by their topic`,
         found: found(topic.value, topic.path),
@@ -23538,9 +23539,8 @@ function columnText({ text: text5 = "" }) {
   return text5.slice(0, longestColumn).replaceAll(/\s/g, "");
 }
 function brokersOf(root) {
-  const [one2, ...more] = root.sources("kafka").map((source) => source.get("connection_params", "brokers"));
-  const named6 = [one2, joins(root) ? more[0] : void 0];
-  const brokers2 = named6.flatMap((of) => of?.items(mostBrokers) ?? []);
+  const sources = root.sources("kafka").slice(0, joins(root) ? 2 : 1);
+  const brokers2 = sources.flatMap((source) => source.get("connection_params", "brokers").items(mostBrokers));
   return brokers2.flatMap(({ text: text5 }) => text5?.trim().toLowerCase() ?? []);
 }
 var import_node_crypto3, mostDependencies, mostColumns, mostBrokers, longestColumn, longestMapping, pattern2;

@@ -66,19 +66,20 @@ function* originsDiffer(document: View): Iterable<Problem> {
 /** One consumer group reads all topics; the sides of a join may have one each, in two clusters. */
 function* kafkaTogether(document: View): Iterable<Problem> {
   const [first, ...others] = document.sources("kafka");
+  if (first === undefined) return;
+  const connection = first.get("connection_params");
   for (const other of others) {
-    const [connection, own] = [first!, other].map((source) => source.get("connection_params"));
-    if (!own!.exists || isDeepStrictEqual(given(connection!), given(own!))) continue;
+    const [own, topic] = [other.get("connection_params"), other.get("topic")];
+    if (!own.exists || isDeepStrictEqual(given(connection), given(own))) continue;
     if (!joins(document)) {
-      yield own!.problem("SOURCE_MIX", {
-        expected: `the connection of the first source (line ${lineOf(connection!)}), as one consumer group reads all topics`,
+      yield own.problem("SOURCE_MIX", {
+        expected: `the connection of the first source (line ${lineOf(connection)}), as one consumer group reads all topics`,
         found: "another one",
         suggestion: "give it a pipeline of its own, which may write to the same table",
       });
-    } else if (!other.get("topic").isBlank && other.get("topic").text === first!.get("topic").text) {
-      const topic = other.get("topic");
+    } else if (!topic.isBlank && topic.text === first.get("topic").text) {
       yield topic.problem("SOURCE_MIX", {
-        expected: `a topic with another name than that of the first source, which has another connection (line ${lineOf(connection!)}): events are told apart by their topic`,
+        expected: `a topic with another name than that of the first source, which has another connection (line ${lineOf(connection)}): events are told apart by their topic`,
         found: found(topic.value, topic.path),
         suggestion: "give both sources the same connection_params, if it is one topic of one cluster",
       });
