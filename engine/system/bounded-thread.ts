@@ -33,15 +33,20 @@ interface Call<Answer> {
 export class BoundedThread<Question, Answer> {
   readonly #entry: string;
   readonly #limits: CallLimits;
+  readonly #onEnded: () => void;
   #call: Call<Answer> | undefined;
   #worker: Worker | undefined;
   #isReady = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `entry` is the path of the bundled file that the thread runs; it calls `serve`. */
-  constructor(entry: string, limits: CallLimits) {
+  /**
+   * `entry` is the path of the bundled file that the thread runs; it calls `serve`. `onEnded` is called when a thread is gone,
+   * however it went, before the next one starts.
+   */
+  constructor(entry: string, limits: CallLimits, onEnded: () => void = () => undefined) {
     this.#entry = entry;
     this.#limits = limits;
+    this.#onEnded = onEnded;
   }
 
   /** Starts the thread before its first call, which then does not wait for it. */
@@ -128,6 +133,7 @@ export class BoundedThread<Question, Answer> {
     const worker = this.#worker;
     this.#worker = undefined;
     this.#isReady = false;
+    if (worker !== undefined) this.#onEnded();
     return worker;
   }
 

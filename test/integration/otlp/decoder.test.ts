@@ -42,6 +42,13 @@ test("the rows of a body are the same with the thread and without it", async () 
   expect(found).toMatchObject({ push: { ends: expected.ends, receivedAt: 7, signal: "logs" } });
 });
 
+test("a thread that fails on a body and goes on still knows where its rows are", async () => {
+  withLimits();
+  expect(await decoded(packed())).toEqual(rowsOfTwo);
+  await expect(decoded({ ...packed(), signal: "none" as never })).rejects.toThrow();
+  for (let times = 0; times < 3; times += 1) expect(await decoded(packed())).toEqual(rowsOfTwo);
+});
+
 test("a small body of many rows is taken", async () => {
   withLimits();
   const body = wireOf(

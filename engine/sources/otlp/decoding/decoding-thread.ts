@@ -20,10 +20,11 @@ export interface Lent {
 /** The thread that decodes bodies. A body that takes more than its time or memory ends it, and is refused. */
 export class DecodingThread {
   readonly #thread: BoundedThread<Question, Answer>;
+  /** Of the thread that runs: the next one knows nothing of it. */
   #shared = newlyShared();
 
   constructor(limits: CallLimits) {
-    this.#thread = new BoundedThread(entryPoint("otlp"), limits);
+    this.#thread = new BoundedThread(entryPoint("otlp"), limits, () => (this.#shared = newlyShared()));
   }
 
   /** Decodes a body. Calls must not overlap. Rejects where the thread fails. */
@@ -31,32 +32,23 @@ export class DecodingThread {
     const { bodies, rows, stored } = this.#shared;
     bodies.take(body.length).set(body);
     const sent = bodies.send(body.length);
-    const answer = await this.#asked({ ...request, body: sent, stored: stored.splice(0) });
-    if (answer === "exhausted") return { decoded: exhausted, release: nothing };
-    if (sent.id !== undefined) bodies.release([sent.id]);
-    if (answer.kind !== "rows") return { decoded: answer, release: nothing };
-    const { ends, receivedAt, signal } = answer;
-    const { id } = answer.rows;
-    const push = { bytes: rows.read(answer.rows), ends: Array.from(ends), receivedAt, signal };
-    // Of a thread that was replaced meanwhile, nobody asks.
-    return { decoded: { kind: "rows", push }, release: id === undefined ? nothing : () => void stored.push(id) };
+    try {
+      const answer = await this.#thread.call({ ...request, body: sent, stored: stored.splice(0) });
+      if (answer === "exhausted") return { decoded: exhausted, release: nothing };
+      if (answer.kind !== "rows") return { decoded: answer, release: nothing };
+      const { ends, receivedAt, signal } = answer;
+      const { id } = answer.rows;
+      const push = { bytes: rows.read(answer.rows), ends: Array.from(ends), receivedAt, signal };
+      // Of a thread that was replaced meanwhile, nobody asks.
+      return { decoded: { kind: "rows", push }, release: id === undefined ? nothing : () => void stored.push(id) };
+    } finally {
+      if (sent.id !== undefined) bodies.release([sent.id]);
+    }
   }
 
   /** Ends it; a body under way is refused. */
   close(): Promise<void> {
     return this.#thread.close();
-  }
-
-  /** Nothing is shared with the thread that comes after one that was ended, or has failed. */
-  async #asked(question: Question): Promise<Answer | "exhausted"> {
-    try {
-      const answer = await this.#thread.call(question);
-      if (answer === "exhausted") this.#shared = newlyShared();
-      return answer;
-    } catch (error) {
-      this.#shared = newlyShared();
-      throw error;
-    }
   }
 }
 
