@@ -33,6 +33,12 @@ export interface PlannerDependencies {
   busy: () => Apply["busy"];
 }
 
+/** The revision that the newest plan of this process was made for, and the pipelines of its files. Without a plan, none. */
+export interface LastPlanned {
+  revision?: string;
+  pipelines: readonly DesiredPipeline[];
+}
+
 /** A plan, and the pipelines that were suspended at the moment for which it was made. */
 export interface MadePlan {
   plan: Plan;
@@ -89,10 +95,10 @@ export class Planner {
     return withClaimed(read, this.#dependencies.inventory.state.pipelines);
   }
 
-  /** What a plan would depend on at this moment; `described` are the pipelines of the last good files. */
-  live(described: readonly DesiredPipeline[]): LiveState {
+  /** What a plan would depend on at this moment. */
+  live({ revision: planned, pipelines: described }: LastPlanned): LiveState {
     const { source, inventory, holds, limit, approve } = this.#dependencies;
-    const { last_attempted_revision: revision } = inventory.state;
+    const revision = planned ?? inventory.state.last_attempted_revision;
     return liveState(this.#seen(), {
       source: source.description,
       ...(revision !== undefined && { revision }),

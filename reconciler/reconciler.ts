@@ -20,7 +20,7 @@ import { filesOf, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
 import type { Level } from "./plan/level.ts";
 import { type HistoryPage, OperationHistory, type PageRequest } from "./apply/history.ts";
-import { Planner } from "./planner.ts";
+import { type LastPlanned, Planner } from "./planner.ts";
 import type { LiveState } from "./preview/live-state.ts";
 import { Requests } from "./status/reconcile-request.ts";
 import { type ReconcileSnapshot, Status } from "./status/status.ts";
@@ -81,6 +81,8 @@ export class Reconciler {
   readonly #loader: Loader;
   readonly #variables: () => Promise<Variables>;
   #loaded: { revision: Revision; variables: Variables; desired: DesiredState } | undefined;
+  /** The newest files that a plan was made for: while it is carried out, those of the last turn say less than what runs. */
+  #planned: LastPlanned = { pipelines: [] };
   #pending: Trigger | undefined;
   #endPause: (() => void) | undefined;
   #isTurning = false;
@@ -145,7 +147,7 @@ export class Reconciler {
 
   /** What a plan would depend on at this moment, without secrets. */
   actual(): LiveState {
-    return this.#planner.live(this.#status.last?.desired?.pipelines ?? []);
+    return this.#planner.live(this.#planned);
   }
 
   /** The completed operations, newest first; kept over restarts. */
@@ -205,6 +207,7 @@ export class Reconciler {
     const { plan, pipelines, suspended, sourceChange } = await this.#planner.make(revision, desired);
     turn.plan = plan;
     turn.pipelines = pipelines;
+    this.#planned = { revision: revision.id, pipelines: desired.pipelines };
     turn.suspended = suspended;
     if (sourceChange !== undefined) turn.sourceChange = sourceChange;
     else this.#inventory.follow(followedSource(this.#source.description, revision));

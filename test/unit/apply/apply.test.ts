@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EngineError } from "../../../engine/index.ts";
+import type { LiveState } from "../../../reconciler/preview/live-state.ts";
 import { edited, orders, outcomes, readyOf, signal, World } from "./world.ts";
 
 let world: World;
@@ -128,6 +129,25 @@ describe("a slow change", () => {
     );
     expect(await outcomes(reconciler)).toEqual({});
     expect(engine.get("orders").config.transforms[0]).toMatchObject({ config: { expression: "id > 1" } });
+  });
+});
+
+describe("what a plan depends on, while changes are carried out", () => {
+  test("names their revision and what its files say, and not the turn before", async () => {
+    const reconciler = await world.after(orders);
+    source.say(orders, { id: "other", sluice: ["prune: false"] });
+    let seen: LiveState | undefined;
+    engine.onEffect = () => void (seen = reconciler.actual());
+    await reconciler.turn("poll", signal);
+    expect(seen!.revision).toBe("test@2");
+    expect(seen!.pipelines.find(({ pipeline_id }) => pipeline_id === "other")?.directives?.prune).toBe(false);
+  });
+
+  test("stays what it was where the source cannot be read", async () => {
+    const reconciler = await world.after({ ...orders, sluice: ["prune: false"] });
+    source.fetch = () => Promise.reject(new Error("no network"));
+    await reconciler.turn("poll", signal);
+    expect(reconciler.actual().pipelines[0]?.directives?.prune).toBe(false);
   });
 });
 
