@@ -166,6 +166,33 @@ describe("a pipeline that ends by itself", () => {
   });
 });
 
+/** Creates a pipeline, and ends the process while secret number `late` has not come. */
+async function endedBefore(late: number): Promise<{ threads: ScriptedThreads; created: string }> {
+  const threads = new ScriptedThreads();
+  let asked = 0;
+  const waiting: (() => void)[] = [];
+  const from = {
+    resolve: async (text: string): Promise<string> => {
+      asked += 1;
+      if (asked === late) await new Promise<void>((resolve) => waiting.push(resolve));
+      return text;
+    },
+  };
+  const on = await TestEngine.open({ from, machine: { spawnThread: threads.spawn } });
+  const created = on.engine.create(orders, defaultOptions).then(
+    () => "created",
+    (error: Error) => error.message,
+  );
+  // A pipeline is stored before its start asks for secrets; no number of turns is enough for a disk.
+  while (waiting.length === 0) await settled();
+  const closed = on.close();
+  await settled();
+  waiting[0]!();
+  await closed;
+  await settled();
+  return { threads, created: await created };
+}
+
 describe("the end of the process", () => {
   test("does not wait for a thread that dies meanwhile", async () => {
     const { on, threads } = await opened();
@@ -185,26 +212,15 @@ describe("the end of the process", () => {
     await closed;
   });
 
-  test("starts nothing anew, also where a secret comes late", async () => {
-    const threads = new ScriptedThreads();
-    const waiting: (() => void)[] = [];
-    let asked = 0;
-    const from = {
-      resolve: async (text: string): Promise<string> => {
-        asked += 1;
-        if (asked > 1) await new Promise<void>((resolve) => waiting.push(resolve));
-        return text;
-      },
-    };
-    const on = await TestEngine.open({ from, machine: { spawnThread: threads.spawn } });
-    const created = on.engine.create(orders, defaultOptions).catch((error: Error) => error.message);
-    await settled();
-    const closed = on.close();
-    await settled();
-    for (const give of waiting) give();
-    await closed;
-    await created;
-    await settled();
+  test("starts no pipeline whose secret comes after it", async () => {
+    const { threads, created } = await endedBefore(1);
+    expect(created).toContain("the process ends");
     expect(threads.heard).toEqual([]);
+  });
+
+  test("lets a start that waits for a secret go on, and drains the pipeline", async () => {
+    const { threads } = await endedBefore(2);
+    expect(threads.heard).toEqual(["start orders", "stop orders"]);
+    expect([...threads.running.keys()]).toEqual([]);
   });
 });
