@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { memoryFolder } from "./test/support/memory-folder.ts";
 
 /** Tests that need neither the built program nor a server. */
 const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "test/architecture.test.ts"];
@@ -8,6 +9,9 @@ const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "
 const mocked = ["test/unit/**/*.mocked.test.ts"];
 /** Those that take up to two minutes: each has a process of its own, which what it leaves behind ends with. */
 const long = ["test/{e2e,faults,fuzz,security}/**/*.test.ts"];
+
+/** Their files are on no disk, but for the long tests: these fill disks, and kill what writes to them. */
+const env = { TMPDIR: memoryFolder() };
 
 const globalSetup = ["test/support/build.ts", "test/support/kafka/shared-broker.ts"];
 
@@ -28,14 +32,14 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
     pool: "forks",
-    // Tests wait for their servers for about a fifth of their time.
-    maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    // Tests wait for their servers for about a third of their time.
+    maxWorkers: 2 * availableParallelism(),
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", ["json", { outputFile: ".cache/test-report.json" }]],
     projects: [
-      { extends: true, test: { name: "unit", include: unit, exclude: mocked, isolate: false } },
-      { extends: true, test: { name: "mocked", include: mocked } },
+      { extends: true, test: { name: "unit", include: unit, exclude: mocked, isolate: false, env } },
+      { extends: true, test: { name: "mocked", include: mocked, env } },
       { extends: true, test: { name: "long", include: long, globalSetup } },
       {
         extends: true,
@@ -44,6 +48,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts"],
           exclude: [...unit, ...long],
           isolate: false,
+          env,
           globalSetup,
         },
       },
