@@ -63,11 +63,11 @@ export function receiveBody(
 
 /**
  * Reads the rest of the body of a refused request and drops it: a sender that is cut off while it sends may not read
- * the answer. Gives up after `most` bytes.
+ * the answer. Gives up after twice `most` bytes: who sends more than that learns why only if it reads while it sends.
  */
 export async function discardBody(request: IncomingMessage, { most, timeout }: BodyLimits): Promise<void> {
   if (request.readableEnded) return;
-  let left = most;
+  let left = 2 * most;
   await eachChunk(request, timeout, (chunk) => {
     left -= chunk.length;
     if (left < 0) throw tooLarge(most);

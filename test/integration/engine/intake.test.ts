@@ -1,6 +1,13 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 import { TestEngine } from "../../support/engine.ts";
+
+/** The largest event. */
+const mebibyte = 1024 * 1024;
 
 let running: TestEngine;
 let token: string;
@@ -56,7 +63,7 @@ describe("what a sender is answered", () => {
       { "content-type": json },
     ],
     [400, "an object nested too deeply", nested(5_000), { "content-type": json }],
-    [413, "an event of more than 1 MiB", JSON.stringify({ text: "x".repeat(1_048_577) }), { "content-type": json }],
+    [413, "an event of more than 1 MiB", JSON.stringify({ text: "x".repeat(mebibyte + 1) }), { "content-type": json }],
     [415, "another content type", JSON.stringify(good), { "content-type": "text/plain" }],
     [415, "a compressed body", JSON.stringify(good), { "content-type": json, "content-encoding": "gzip" }],
     [401, "a wrong token", JSON.stringify(good), { "x-pipeline-access-token": "wrong" }],
@@ -65,6 +72,29 @@ describe("what a sender is answered", () => {
     expect(response.status).toBe(status);
     if (status >= 400)
       expect(await response.json()).toMatchObject({ status, message: expect.stringMatching(/expected|found/) });
+  });
+
+  test("413 also where a sender reads no answer before it has sent all", async () => {
+    const { hostname, port } = new URL(running.eventsUrl);
+    const sender = connect(Number(port), hostname);
+    await once(sender, "connect");
+    const size = 2 * mebibyte;
+    const head = [
+      "POST /v1/pipelines/door-test/topics/input/events HTTP/1.1",
+      `Host: ${hostname}`,
+      `X-Pipeline-Access-Token: ${token}`,
+      "Content-Type: application/json",
+      `Content-Length: ${size}`,
+    ];
+    sender.write(`${head.join("\r\n")}\r\n\r\n`);
+    sender.write(Buffer.alloc(size - 1, "7"));
+    // A network, or a busy sender: by now the size is known to be too much.
+    await sleep(500);
+    await new Promise<void>((resolve, reject) => {
+      sender.once("error", reject);
+      sender.end("7", resolve);
+    });
+    expect(await text(sender)).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test.each([
