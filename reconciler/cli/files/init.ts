@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { schemaTexts } from "./schema.ts";
 import { writeNewFiles } from "./new-files.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
@@ -95,6 +96,7 @@ const files: Readonly<Record<string, string>> = {
 export async function init(invocation: Invocation, folder = "."): Promise<ExitCode> {
   const written = await writeNewFiles(folder, new Map(Object.entries(files)));
   show(invocation, { written }, () => written.map((file) => `wrote ${file}`).join("\n"));
-  invocation.terminal.err(`Go on with: cd ${folder} && sluice --config sluice.yaml run`);
+  const enter = resolve(folder) === process.cwd() ? "" : `cd ${folder} && `;
+  invocation.terminal.err(`Go on with: ${enter}sluice --config sluice.yaml run`);
   return 0;
 }

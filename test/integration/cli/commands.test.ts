@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { load } from "js-yaml";
 import { Registry } from "prom-client";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EngineError } from "../../../engine/index.ts";
 import { controlApi } from "../../../reconciler/cli/control/routes.ts";
 import type { ControlSources } from "../../../reconciler/cli/control/routes.ts";
@@ -350,5 +350,16 @@ describe("init", () => {
     const again = await sluice("init", folder);
     expect([again.code, again.err]).toEqual([1, expect.stringContaining(`${file} exists already`)]);
     expect(await readFile(file, "utf8")).toBe("mine");
+  });
+
+  test("says how to go on from where it was called", async () => {
+    const [folder, here] = [join(dataDir, "elsewhere"), join(dataDir, "here")];
+    expect((await sluice("init", folder)).err).toBe(`Go on with: cd ${folder} && sluice --config sluice.yaml run`);
+    const cwd = vi.spyOn(process, "cwd").mockReturnValue(here);
+    try {
+      expect((await sluice("init", here)).err).toBe("Go on with: sluice --config sluice.yaml run");
+    } finally {
+      cwd.mockRestore();
+    }
   });
 });
