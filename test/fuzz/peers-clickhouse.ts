@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Sink } from "../../engine/core/sink.ts";
 import { Event } from "../../engine/event/event.ts";
 import { type Field, sinkOn } from "../integration/sink/support.ts";
@@ -13,6 +14,8 @@ const fields: Field[] = [
   ["name", "string", "String"],
 ];
 const never = new AbortController().signal;
+// As that of a pipeline: calls of many cases wait with it.
+setMaxListeners(0, never);
 /** The longest time of one call, in milliseconds: that of a client which gives a server up, and more. */
 const patience = 60_000;
 const idHeader = "x-clickhouse-query-id";
