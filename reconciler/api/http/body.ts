@@ -1,32 +1,22 @@
 import type { IncomingMessage } from "node:http";
+import { BodyRefused, discardBody, receiveBody } from "../../../engine/index.ts";
 import { ApiError } from "./api-error.ts";
 
 /** The largest body, in bytes (docs/api.md, Calls that compute), and how long it may take to arrive, in milliseconds. */
-const largest = 1024 * 1024;
-const slowest = 5000;
+const limits = { most: 1024 * 1024, timeout: 5_000 };
 
 /** The bytes of a JSON body. Throws ApiError 415 for another content type, 413 for one too large, 408 for one too slow. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  refuseOtherTypes(request);
-  if (Number(request.headers["content-length"] ?? 0) > largest) throw tooLarge();
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const timer = setTimeout(() => {
-      reject(new ApiError(408, "request_timeout", `the body did not arrive within ${slowest / 1000} seconds`));
-    }, slowest);
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > largest) reject(tooLarge());
-      else chunks.push(chunk);
-    });
-    request.once("end", () => resolve(Buffer.concat(chunks, size)));
-    request.once("error", () => reject(brokenOff()));
-    request.once("close", () => {
-      clearTimeout(timer);
-      reject(brokenOff());
-    });
-  });
+  const chunks: Buffer[] = [];
+  try {
+    refuseOtherTypes(request);
+    await receiveBody(request, limits, (chunk) => void chunks.push(chunk));
+    return Buffer.concat(chunks);
+  } catch (error) {
+    const refusal = error instanceof BodyRefused ? refusalOf(error) : (error as ApiError);
+    if (refusal.body.status !== 408) await discardBody(request, limits);
+    throw refusal;
+  }
 }
 
 function refuseOtherTypes({ headers }: IncomingMessage): void {
@@ -40,10 +30,13 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
   }
 }
 
-function tooLarge(): ApiError {
-  return new ApiError(413, "payload_too_large", `expected a body of at most ${largest} bytes`);
-}
-
-function brokenOff(): ApiError {
-  return new ApiError(400, "bad_request", "the body ended early");
+function refusalOf({ problem, message }: BodyRefused): ApiError {
+  switch (problem) {
+    case "too large":
+      return new ApiError(413, "payload_too_large", message);
+    case "slow":
+      return new ApiError(408, "request_timeout", `the body did not arrive within ${limits.timeout / 1000} seconds`);
+    default:
+      return new ApiError(400, "bad_request", "the body ended early");
+  }
 }

@@ -9,6 +9,7 @@ import { PureCalls } from "../../../reconciler/api/pure/pure-calls.ts";
 import type { PureLimits } from "../../../reconciler/api/pure/pure-calls.ts";
 import { statusApi } from "../../../reconciler/api/status-api.ts";
 import { keptLog } from "../../support/engine.ts";
+import { answerToLateReader } from "../../support/late-reader.ts";
 import { actual, info, restingEngine, snapshot, view } from "./sample.ts";
 
 const filter = "/api/v1/filter/validate";
@@ -116,6 +117,14 @@ describe("a request that is not a pure call", () => {
   ])("%s is refused", async (_title, headers, body, status, code) => {
     const told = await post(filter, body, headers);
     expect([told.status, told.code]).toEqual([status, code]);
+  });
+
+  test.each([
+    [413, "application/json"],
+    [415, "text/plain"],
+  ])("%i also where a caller reads no answer before it has sent all: %s", async (status, type) => {
+    const answer = await answerToLateReader(url(filter), { "Content-Type": type }, 2 * 1024 * 1024);
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 
   test("a body of 1 MiB that never says how long it is, is refused while it comes", async () => {

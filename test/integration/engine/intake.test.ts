@@ -1,8 +1,5 @@
-import { once } from "node:events";
-import { connect } from "node:net";
-import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { answerToLateReader } from "../../support/late-reader.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 import { TestEngine } from "../../support/engine.ts";
 
@@ -75,26 +72,9 @@ describe("what a sender is answered", () => {
   });
 
   test("413 also where a sender reads no answer before it has sent all", async () => {
-    const { hostname, port } = new URL(running.eventsUrl);
-    const sender = connect(Number(port), hostname);
-    await once(sender, "connect");
-    const size = 2 * mebibyte;
-    const head = [
-      "POST /v1/pipelines/door-test/topics/input/events HTTP/1.1",
-      `Host: ${hostname}`,
-      `X-Pipeline-Access-Token: ${token}`,
-      "Content-Type: application/json",
-      `Content-Length: ${size}`,
-    ];
-    sender.write(`${head.join("\r\n")}\r\n\r\n`);
-    sender.write(Buffer.alloc(size - 1, "7"));
-    // A network, or a busy sender: by now the size is known to be too much.
-    await sleep(500);
-    await new Promise<void>((resolve, reject) => {
-      sender.once("error", reject);
-      sender.end("7", resolve);
-    });
-    expect(await text(sender)).toMatch(/^HTTP\/1\.1 413 /);
+    const url = `${running.eventsUrl}/v1/pipelines/door-test/topics/input/events`;
+    const headers = { "X-Pipeline-Access-Token": token, "Content-Type": json };
+    expect(await answerToLateReader(url, headers, 2 * mebibyte)).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test.each([
