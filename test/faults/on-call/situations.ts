@@ -76,9 +76,11 @@ export const situations: readonly Situation[] = [
   {
     is: "a commit names a secret that is not set; the pipeline runs on",
     of: "orders",
-    begin: commit((scene) => scene.fileOf("orders", { expression: "id > 1" }).replace("{env:TOKEN}", "{env:UNSET}")),
+    begin: commit((scene) =>
+      scene.fileOf("orders", { expression: "id > 1" }).replace("SLUICE_SECRET_TOKEN", "SLUICE_SECRET_UNSET"),
+    ),
     row: ["False", "NotReady"],
-    says: /\$\{env:UNSET\} is not set: set UNSET in the environment of sluice run/,
+    says: /\$\{env:SLUICE_SECRET_UNSET\} is not set: set SLUICE_SECRET_UNSET in the environment of sluice run/,
     alert: "SluicePipelineStalled",
   },
   {
@@ -306,7 +308,10 @@ export const situations: readonly Situation[] = [
     of: "clicks",
     begin: async (scene) => {
       await scene.commit({ "clicks.yaml": scene.fileOf("clicks", { topic: "clicks", brokers: ["127.0.0.1:9"] }) });
-      return () => scene.commit({ "clicks.yaml": null });
+      return async () => {
+        await scene.commit({ "clicks.yaml": null });
+        await scene.restart(["--branch", "main", "--max-deletions", "1"]);
+      };
     },
     row: ["False", "PausedSource"],
     says: /127\.0\.0\.1:9/,
