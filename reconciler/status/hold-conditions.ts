@@ -24,9 +24,13 @@ export function suspensionOf(
   return change.cause === "Suspended" ? suspended("SuspendedByFile", reasonText(change.why)) : undefined;
 }
 
-/** Conditions of the source, with suspensions and a pin. `waiting` are pipelines that would be changed. */
+/**
+ * Conditions of the source, with suspensions and a pin. `waiting` are pipelines that would be changed. That everything
+ * matches an earlier commit is said together with why it is that one.
+ */
 export function withHolds(conditions: Condition[], { everything, pin }: HoldsState, waiting: string[]): Condition[] {
-  const [first, ...rest] = conditions;
+  const [ready, ...rest] = conditions;
+  const first = pin !== undefined && ready?.status === "True" ? rolledBack(ready, pin) : ready;
   const isHeld = everything !== undefined && waiting.length > 0 && first?.status === "True";
   const message = `${waiting.length} changes wait for "sluice resume": ${waiting.slice(0, 5).join(", ")}`;
   const summary: Condition[] = isHeld ? [{ type: "Ready", status: "False", reason: "Suspended", message }] : [];
@@ -40,6 +44,10 @@ export function withHolds(conditions: Condition[], { everything, pin }: HoldsSta
 
 function suspended(reason: string, message: string): Condition {
   return { type: "Suspended", status: "True", reason, message };
+}
+
+function rolledBack(ready: Condition, pin: NonNullable<HoldsState["pin"]>): Condition {
+  return { ...ready, message: `rolled back ${suspensionText(pin)}; ${ready.message}` };
 }
 
 function pinned(pin: NonNullable<HoldsState["pin"]>): Condition {

@@ -269,7 +269,7 @@ export const situations: readonly Situation[] = [
       };
     },
     row: ["True", "ReconciliationSucceeded"],
-    says: /every pipeline matches/,
+    says: /rolled back by \S+ since/,
   },
   {
     is: "the repository is gone",

@@ -305,6 +305,8 @@ describe("sluice rollback", () => {
     expect(out).toContain("    calls: stop, update, resume\n");
     expect((await sluice("reconcile", "--wait")).out).toBe(`Everything is as the files say (${first}).`);
     expect(reconciler.snapshot().pin).toMatchObject({ revision: first, head: second, by: "ada" });
+    // Without it, whoever looks believes that the newest commit runs.
+    expect((await sluice("get")).out).toMatch(/^source .* rolled back by ada since /m);
 
     expect((await sluice("rollback", "--cancel")).out).toBe(
       `The newest revision is followed again, instead of ${first}.`,
