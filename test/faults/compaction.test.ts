@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, statSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -12,6 +11,7 @@ import { DeadLetters } from "../../engine/state/dead-letters.ts";
 import { Store, storePath } from "../../engine/state/store.ts";
 import { SmallDisk } from "../support/small-disk.ts";
 import { requireOrSkip } from "../support/require-or-skip.ts";
+import { memoryRoot } from "../support/memory-folder.ts";
 
 const child = fileURLToPath(new URL("compaction-child.ts", import.meta.url));
 const megabyte = 1024 * 1024;
@@ -20,7 +20,7 @@ const [removed, kept] = [40_000, 15_000];
 let folder: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-compaction-"));
+  folder = await mkdtemp(join(memoryRoot(), "sluice-compaction-"));
 });
 
 afterEach(async () => {

@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DeadLetters } from "../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../engine/state/journal.ts";
 import { Store } from "../../engine/state/store.ts";
+import { memoryRoot } from "./memory-folder.ts";
 
 /** A journal and its dead letters in a store of their own, in memory where there is such a folder. */
 export interface TestJournal {
@@ -15,7 +14,7 @@ export interface TestJournal {
 }
 
 export async function openJournal(): Promise<TestJournal> {
-  const folder = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-journal-"));
+  const folder = await mkdtemp(join(memoryRoot(), "sluice-journal-"));
   const store = Store.open(folder);
   const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
   const journal = new StoreJournal(store, letters);

@@ -4,6 +4,12 @@ import { join } from "node:path";
 
 /** Where Linux keeps files in memory. */
 const inMemory = "/dev/shm";
+
+/** Where a test makes a folder that is better in memory: there, whatever room it has, or on the disk where nothing is in memory. */
+export function memoryRoot(): string {
+  return existsSync(inMemory) ? inMemory : tmpdir();
+}
+
 /** Free room there, and free memory, below which the disk is used, in bytes: many times what a run was seen to take. */
 const enough = 8 * 1024 ** 3;
 

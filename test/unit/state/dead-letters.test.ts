@@ -1,6 +1,4 @@
-import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
@@ -11,6 +9,7 @@ import {
 } from "../../../engine/core/dead-letter.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { Store } from "../../../engine/state/store.ts";
+import { memoryRoot } from "../../support/memory-folder.ts";
 
 const id = "orders";
 const none = { count: 0, bytes: 0 };
@@ -21,7 +20,7 @@ let store: Store;
 let locked: Set<number>;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-letters-"));
+  folder = await mkdtemp(join(memoryRoot(), "sluice-letters-"));
   store = Store.open(folder);
   locked = new Set();
 });
