@@ -27,7 +27,7 @@ export function answerPureCall(path: PurePath, calls: Pick<PureCalls, "ask">): R
           .send(answer.body);
       }
     } finally {
-      // The rest of a refused body is not read.
+      // More of a refused body than is dropped (`readBody`) is not read.
       if (!req.complete && !res.headersSent) res.set("Connection", "close");
     }
   };
