@@ -15,7 +15,7 @@ export async function recordHttp(
     void (async () => {
       const body = await bytesOf(incoming);
       const { method = "GET", url = "/", headers } = incoming;
-      const asked = request({ hostname, port, method, path: url, headers }).end(body);
+      const asked = request({ hostname, port, method, path: url, headers, agent: false }).end(body);
       const [response] = (await once(asked, "response")) as [IncomingMessage];
       const answer: HttpAnswer = {
         status: response.statusCode ?? 0,

@@ -37,7 +37,8 @@ export async function serveFaults(upstream: RunningServer): Promise<FaultProxy> 
   const requests: FaultProxy["requests"] = [];
   const server = createServer((request, response) => {
     requests.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization });
-    void answer(proxy.fault, upstream.port, request, response);
+    // Where the server ends a connection without an answer, so does this, as it would be without a proxy.
+    answer(proxy.fault, upstream.port, request, response).catch(() => request.socket.destroy());
   });
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
@@ -74,7 +75,8 @@ async function answer(
   }
   const reply = await forwarded(upstream, request);
   const body = Buffer.concat(await reply.toArray());
-  response.writeHead(reply.statusCode ?? 500, reply.headers);
+  const { connection: _, "keep-alive": _time, ...headers } = reply.headers;
+  response.writeHead(reply.statusCode ?? 500, headers);
   if (fault.kind === "hang after headers") return response.flushHeaders();
   if (fault.kind === "one byte a second") return trickle(body, response);
   if (fault.kind === "pack cut short" && body.includes("PACK")) {
@@ -90,7 +92,8 @@ function isMet({ path }: { path?: string }, { url = "" }: IncomingMessage): bool
 
 async function forwarded(port: number, request: IncomingMessage): Promise<IncomingMessage> {
   const { method, url, headers } = request;
-  const onward = ask({ host: "127.0.0.1", port, method, path: url, headers });
+  // A connection of its own: the server may end a kept one just when it is used again.
+  const onward = ask({ host: "127.0.0.1", port, method, path: url, headers, agent: false });
   request.pipe(onward);
   const [reply] = (await once(onward, "response")) as [IncomingMessage];
   return reply;

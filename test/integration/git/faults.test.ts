@@ -90,6 +90,12 @@ describe("a server that fails has a reason of its own for each way", () => {
     },
   );
 
+  test("a server that ends the connection of a proxy without an answer", async () => {
+    const inFront = scene.add(await serveFaults(proxy));
+    proxy.fault = { kind: "hang up" };
+    expect((await failure(scene.open({ url: inFront.url }))).reason).toBe("ConnectionFailed");
+  });
+
   test("a name that leads nowhere", async () => {
     expect((await failure(scene.open({ url: "https://nowhere.invalid/a.git" }))).reason).toBe("HostNotFound");
   });

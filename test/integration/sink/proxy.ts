@@ -49,7 +49,7 @@ export async function proxyTo(url: string, instead: (statement: string) => Said 
 
 function passOn(url: string, request: IncomingMessage, body: string, response: ServerResponse): void {
   const { method, headers, url: path } = request;
-  const onward = send(new URL(path ?? "/", url), { method: method ?? "POST", headers }, (answer) => {
+  const onward = send(new URL(path ?? "/", url), { method: method ?? "POST", headers, agent: false }, (answer) => {
     response.writeHead(answer.statusCode ?? 502, answer.headers);
     answer.pipe(response);
   });
