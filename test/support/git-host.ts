@@ -49,7 +49,7 @@ export class GitHost {
   static async start(options: HostOptions): Promise<GitHost> {
     const server = createServer();
     const host = new GitHost(options, server);
-    server.on("request", (request, response) => void host.#answer(request, response));
+    server.on("request", (request, response) => void host.#answer(request, response).catch(() => response.destroy()));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     return host;
