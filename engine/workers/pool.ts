@@ -30,6 +30,8 @@ interface Thread {
   /** Pipelines that have not left. */
   pipelines: Map<string, Placement>;
   isDead: boolean;
+  /** It was told to end, which takes a moment, in which it takes no more work. */
+  isEnding: boolean;
   /** The text of the exception that ends it, without secrets. */
   failure?: string;
   use: ThreadUse;
@@ -128,7 +130,7 @@ export class ThreadPool {
   #endChecksLater(thread: Thread): void {
     if (thread.isDead || thread.calls.size > 0) return;
     clearTimeout(this.#checksTimer);
-    this.#checksTimer = setTimeout(() => void thread.worker.terminate(), checksLinger).unref();
+    this.#checksTimer = setTimeout(() => void endThread(thread), checksLinger).unref();
   }
 
   /** Calls a thread, and resolves with its answer, which is the one that its message has. */
@@ -145,19 +147,19 @@ export class ThreadPool {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#checksTimer);
-    await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
+    await Promise.all(this.#threads.map(endThread));
   }
 
   /** The thread of this use with the fewest pipelines; a new one as long as there are fewer than `most`. */
   #leastBusy(use: ThreadUse, most: number): Thread {
-    const threads = this.#threads.filter((thread) => thread.use === use);
+    const threads = this.#threads.filter((thread) => thread.use === use && !thread.isEnding);
     if (threads.length < most) return this.#spawn(use);
     return threads.reduce((least, thread) => (thread.pipelines.size < least.pipelines.size ? thread : least));
   }
 
   #spawn(use: ThreadUse): Thread {
     const worker = this.#options.spawn();
-    const thread: Thread = { worker, pipelines: new Map(), isDead: false, use, calls: new Map() };
+    const thread: Thread = { worker, pipelines: new Map(), isDead: false, isEnding: false, use, calls: new Map() };
     this.#threads.push(thread);
     worker.on("message", (messages: FromThread[]) => {
       for (const message of messages) this.#onMessage(thread, message);
@@ -271,7 +273,7 @@ export class ThreadPool {
     thread.pipelines.delete(pipeline_id);
     this.#places.delete(pipeline_id);
     placement.hasLeft(how);
-    if (thread.use === "lone" && thread.pipelines.size === 0 && !thread.isDead) await thread.worker.terminate();
+    if (thread.use === "lone" && thread.pipelines.size === 0 && !thread.isDead) await endThread(thread);
   }
 
   #died(thread: Thread, failure: string): void {
@@ -290,6 +292,11 @@ export class ThreadPool {
       void this.#left(thread, pipeline_id, { kind: "died", error, isByOther, ...(by !== undefined && { by }) });
     }
   }
+}
+
+async function endThread(thread: Thread): Promise<void> {
+  thread.isEnding = true;
+  await thread.worker.terminate();
 }
 
 function settle(thread: Thread, call: number, error: PlainError | undefined, answer?: unknown): void {

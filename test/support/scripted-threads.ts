@@ -3,7 +3,7 @@ import type { FromThread, ToThread, WorkerLike } from "../../engine/workers/prot
 
 /**
  * Threads that run no pipeline, but answer as if they did: a start is answered with "started", a stop or an abort with
- * "left". They note which pipelines would run, and whether one ever runs twice.
+ * "left", a check with "ready". They note which pipelines would run, and whether one ever runs twice.
  */
 export class ScriptedThreads {
   readonly threads: ScriptedThread[] = [];
@@ -35,6 +35,7 @@ export class ScriptedThreads {
 export class ScriptedThread implements WorkerLike {
   readonly #all: ScriptedThreads;
   readonly #events = new EventEmitter();
+  #isEnding = false;
   isDead = false;
 
   constructor(all: ScriptedThreads) {
@@ -69,12 +70,15 @@ export class ScriptedThread implements WorkerLike {
     this.#events.emit("exit", 1);
   }
 
+  /** As a real thread does, it takes a moment to end, in which it hears nothing. */
   async terminate(): Promise<void> {
+    this.#isEnding = true;
+    await new Promise((resolve) => setImmediate(resolve));
     if (!this.isDead) this.die("it was ended");
   }
 
   #hear(message: ToThread): void {
-    if (this.isDead) return;
+    if (this.isDead || this.#isEnding) return;
     switch (message.type) {
       case "start":
         this.#start(message.spec.pipeline_id);
@@ -84,6 +88,9 @@ export class ScriptedThread implements WorkerLike {
         if (message.type === "stop") this.#all.limits.push(message.limit);
         this.#all.heard.push(`${message.type} ${message.pipeline_id}`);
         if (this.#all.answers && this.#all.running.get(message.pipeline_id) === this) this.left(message.pipeline_id);
+        break;
+      case "check":
+        if (this.#all.answers) this.say({ type: "checked", call: message.call, readiness: { kind: "ready" } });
         break;
       default:
         break;

@@ -30,8 +30,8 @@ describe.concurrent("what sluice plan said is what happens", () => {
     "$title",
     async (request) => {
       const stage = { engine, kafka: kafka(), clickhouse, secrets };
-      const { said, done, errors, unsaid } = await carriedOut(request, request.number, stage);
-      expect(done).toEqual(said);
+      const { said, done, errors, unsaid, explanation } = await carriedOut(request, request.number, stage);
+      expect(done, explanation).toEqual(said);
       expect(errors.found).toEqual(errors.said);
       expect(unsaid).toEqual([]);
     },

@@ -1,4 +1,5 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Readiness } from "../../../engine/index.ts";
 import { ThreadPool } from "../../../engine/workers/pool.ts";
 import type { Placement } from "../../../engine/workers/placement.ts";
 import type { PipelineSpec } from "../../../engine/workers/protocol.ts";
@@ -22,6 +23,8 @@ function pooled(): { pool: ThreadPool; threads: ScriptedThreads; start: (id: str
   return { pool, threads, start };
 }
 
+afterEach(() => void vi.useRealTimers());
+
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("a pipeline whose threads die repeatedly", () => {
@@ -37,6 +40,20 @@ describe("a pipeline whose threads die repeatedly", () => {
     expect(placements.length).toBe(40);
   });
 
+  test("is not put on a thread that is about to end", async () => {
+    const { threads, start } = pooled();
+    for (let number = 0; number < 16; number += 1) start(`bad-${number}`, true);
+    await turn();
+    const ending = threads.of("bad-0");
+    ending.left("bad-0");
+    for (let rounds = 0; rounds < 10; rounds += 1) await Promise.resolve();
+    start("next", true);
+    await turn();
+    await turn();
+    expect(ending.isDead).toBe(true);
+    expect([...threads.running.keys()]).toContain("next");
+  });
+
   test("ends a thread that it shares with another one only with the last of them", async () => {
     const { threads, start } = pooled();
     for (let number = 0; number < 17; number += 1) start(`bad-${number}`, true);
@@ -47,6 +64,7 @@ describe("a pipeline whose threads die repeatedly", () => {
     await turn();
     expect(shared.isDead).toBe(false);
     shared.left("bad-16");
+    await turn();
     await turn();
     expect(shared.isDead).toBe(true);
   });
@@ -76,11 +94,24 @@ test("the text of the exception that ends a thread is that without secrets", asy
 test("a check that ends its thread fails alone, and the pipelines go on", async () => {
   const { pool, threads, start } = pooled();
   start("orders");
+  threads.answers = false;
   const checked = pool.check({ pipeline_id: "new" } as PipelineSpec);
   await turn();
   const checker = threads.threads.find((thread) => thread !== threads.of("orders"))!;
   checker.die("boom");
   await expect(checked).rejects.toThrow("the thread died: boom");
   expect([...threads.running.keys()]).toEqual(["orders"]);
+  await pool.close();
+});
+
+test("a check that comes when the thread of the last one is about to end has a thread of its own", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { pool, threads } = pooled();
+  const check = (): Promise<Readiness> => pool.check({ pipeline_id: "new" } as PipelineSpec);
+  expect(await check()).toEqual({ kind: "ready" });
+  vi.advanceTimersByTime(10_000);
+  expect(await check()).toEqual({ kind: "ready" });
+  await turn();
+  expect(threads.threads.map(({ isDead }) => isDead)).toEqual([true, false]);
   await pool.close();
 });

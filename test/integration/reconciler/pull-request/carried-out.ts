@@ -28,6 +28,8 @@ export interface CarriedOut {
   errors: { said: string[]; found: string[] };
   /** What events and senders met, and the plan did not say. */
   unsaid: string[];
+  /** What the reconciler says after the merge. */
+  explanation: string;
 }
 
 /** Milliseconds. */
@@ -66,6 +68,7 @@ export async function carriedOut(request: PullRequest, number: number, stage: St
         ...lettersUnsaid(flow.sent, passages, stage.engine),
         ...refusalsUnsaid(flow, passages),
       ],
+      explanation: repository.explanation(),
     };
   } finally {
     for (const { pipeline_id } of [...before, ...after]) await remove(pipeline_id, stage.engine);

@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Registry } from "prom-client";
 import type { OperationRecord } from "../../../../reconciler/apply/history.ts";
+import type { Outcome } from "../../../../reconciler/apply/outcome.ts";
 import { Folder } from "../../../../reconciler/git/folder.ts";
 import type { Problem } from "../../../../reconciler/language/problem.ts";
 import { Reconciler } from "../../../../reconciler/reconciler.ts";
@@ -13,6 +14,8 @@ export class Repository {
   readonly #files: string;
   readonly #reconciler: Reconciler;
   #variables: ReadonlyMap<string, string> = new Map();
+  /** What the last merge changed, or did not. */
+  #outcomes: readonly Outcome[] = [];
 
   private constructor(folder: string, { engine, log }: TestEngine) {
     this.#files = join(folder, "files");
@@ -43,9 +46,16 @@ export class Repository {
       await mkdir(dirname(join(this.#files, path)), { recursive: true });
       await writeFile(join(this.#files, path), text);
     }
-    const { error } = await this.#reconciler.turn("manual", new AbortController().signal);
+    const { error, outcomes = [] } = await this.#reconciler.turn("manual", new AbortController().signal);
     if (error !== undefined) throw error;
+    this.#outcomes = outcomes;
     return this.#reconciler.history({ limit: 1_000 }).records.filter(({ id }) => id > last);
+  }
+
+  /** What became of the changes of the last merge, and the conditions after it: why one was not made. */
+  explanation(): string {
+    const { conditions, pipelines } = this.#reconciler.snapshot();
+    return JSON.stringify({ outcomes: this.#outcomes, conditions, pipelines }, undefined, 2);
   }
 
   /** Errors of the files. */
