@@ -1,11 +1,6 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { ownSchemas } from "./ajv.ts";
 import schema from "./pipeline-v3.schema.json" with { type: "json" };
-
-/**
- * Our own annotations: the class of change, secrets, the expectation and the code of a message, and for the reference a
- * default that is not a constant and a rule that no schema can express.
- */
-const annotations = ["x-effect", "x-effect-with-dedup", "x-secret", "x-code", "x-expected", "x-default", "x-rule"];
 
 /** One breach of the schema, with the breached part of the schema and the value that breaches it. */
 export type SchemaError = ErrorObject<string, Record<string, unknown>> & {
@@ -17,17 +12,7 @@ const compiled = new Map<object, ValidateFunction>();
 function validator(of: object): ValidateFunction {
   const known = compiled.get(of);
   if (known !== undefined) return known;
-  const ajv = new Ajv({
-    strict: true,
-    strictRequired: false,
-    allErrors: true,
-    verbose: true,
-    discriminator: true,
-    allowUnionTypes: true,
-    logger: false,
-  });
-  ajv.addVocabulary(annotations);
-  const made = ajv.compile(of);
+  const made = ownSchemas({ allErrors: true, verbose: true, discriminator: true }).compile(of);
   compiled.set(of, made);
   return made;
 }

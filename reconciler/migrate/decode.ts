@@ -1,6 +1,6 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
+import type { ErrorObject, ValidateFunction } from "ajv";
 import schema from "../../schemas/pipeline-v2.schema.json" with { type: "json" };
-import { parseDuration } from "../../schemas/index.ts";
+import { ownSchemas, parseDuration } from "../../schemas/index.ts";
 import { maxDepth } from "../language/limits.ts";
 import { found, kindOf } from "../language/problem.ts";
 import { Field } from "./field.ts";
@@ -14,8 +14,7 @@ let compiled: ValidateFunction | undefined;
 /** Compiles the schema at the first document: most processes read none of version v2. */
 function decodable(): ValidateFunction {
   if (compiled !== undefined) return compiled;
-  const ajv = new Ajv({ strict: true, allErrors: true, verbose: true, allowUnionTypes: true, logger: false });
-  ajv.addVocabulary(["x-expected"]);
+  const ajv = ownSchemas({ allErrors: true, verbose: true });
   ajv.addFormat("duration", (text: string) => parseDuration(text) !== undefined);
   compiled = ajv.compile(schema);
   return compiled;

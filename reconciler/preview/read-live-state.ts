@@ -1,6 +1,6 @@
-import { Ajv, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
 import schema from "../../schemas/live-state.schema.json" with { type: "json" };
-import { documentOf, normalise, schemaErrors } from "../../schemas/index.ts";
+import { documentOf, normalise, ownSchemas, schemaErrors } from "../../schemas/index.ts";
 import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { LivePipeline, LiveState } from "./live-state.ts";
 
@@ -14,7 +14,7 @@ let compiled: ValidateFunction<LiveState> | undefined;
  * LiveStateError.
  */
 export function readLiveState(answer: unknown): LiveState {
-  compiled ??= new Ajv({ strict: true, logger: false }).compile<LiveState>(schema);
+  compiled ??= ownSchemas().compile<LiveState>(schema);
   try {
     if (!compiled(answer)) {
       const [first] = compiled.errors ?? [];

@@ -158,2369 +158,6 @@ var init_duration = __esm({
   }
 });
 
-// schemas/dedup-key.ts
-function dedupFields(key) {
-  if (typeof key !== "string") return key;
-  if (!objectForm.test(key)) return [key];
-  return [...key.matchAll(new RegExp(entry, "g"))].map(([, field2 = ""]) => field2);
-}
-var entry, objectForm;
-var init_dedup_key = __esm({
-  "schemas/dedup-key.ts"() {
-    "use strict";
-    entry = /\s*(?:"[^"]*"|'[^']*'|[\w.-]+)\s*:\s*([A-Za-z_][\w.-]*)\s*/.source;
-    objectForm = new RegExp(`^\\s*\\{${entry}(?:,${entry})*\\}\\s*$`);
-  }
-});
-
-// schemas/pipeline-v3.schema.json
-var pipeline_v3_schema_default;
-var init_pipeline_v3_schema = __esm({
-  "schemas/pipeline-v3.schema.json"() {
-    pipeline_v3_schema_default = {
-      $schema: "http://json-schema.org/draft-07/schema#",
-      $id: "pipeline-v3.schema.json",
-      title: "PipelineV3",
-      description: "A pipeline file of version v3, with the x-sluice key.",
-      type: "object",
-      required: ["version", "pipeline_id", "sources", "sink"],
-      additionalProperties: false,
-      properties: {
-        version: {
-          description: "Version of this format.",
-          examples: ["v3"],
-          "x-effect": "none",
-          type: "string",
-          const: "v3"
-        },
-        pipeline_id: {
-          description: "Name of the pipeline for machines.",
-          "x-rule": "each pipeline_id once in all files",
-          examples: ["orders-eu"],
-          "x-effect": "refuse",
-          $ref: "#/definitions/pipelineId"
-        },
-        name: {
-          description: "Name of the pipeline for people.",
-          "x-default": "pipeline_id in words: Orders Eu for orders-eu",
-          examples: ["Orders of the EU"],
-          "x-effect": "hot",
-          type: "string"
-        },
-        sources: {
-          description: "Where events come from. Those of several sources go into one table, each through its own transforms: the mapping has to hold for each.",
-          "x-rule": "all of one kind: one webhook, OTLP sources of different signals, or Kafka sources with one connection and different topics; two of these for a join",
-          "x-effect": "restart",
-          type: "array",
-          items: {
-            type: "object",
-            required: ["type"],
-            discriminator: {
-              propertyName: "type"
-            },
-            oneOf: [
-              {
-                $ref: "#/definitions/webhookSource"
-              },
-              {
-                $ref: "#/definitions/kafkaSource"
-              },
-              {
-                $ref: "#/definitions/otlpSource"
-              }
-            ]
-          },
-          minItems: 1,
-          maxItems: 100,
-          "x-expected": "at most 100 sources"
-        },
-        transforms: {
-          description: "Steps between source and sink. They run in the order filter, dedup, stateless.",
-          "x-rule": "one filter and one stateless in a pipeline, one dedup for a source; with a join only dedup",
-          default: [],
-          "x-effect": "restart",
-          type: "array",
-          items: {
-            type: "object",
-            required: ["type"],
-            discriminator: {
-              propertyName: "type"
-            },
-            oneOf: [
-              {
-                $ref: "#/definitions/filter"
-              },
-              {
-                $ref: "#/definitions/dedup"
-              },
-              {
-                $ref: "#/definitions/stateless"
-              }
-            ]
-          },
-          maxItems: 200,
-          "x-expected": "at most 200 transforms"
-        },
-        join: {
-          description: "Joins two sources: topics of Kafka, or sources whose events are pushed.",
-          "x-effect": "refuse",
-          $ref: "#/definitions/join"
-        },
-        sink: {
-          description: "Where rows go.",
-          "x-effect": "restart",
-          $ref: "#/definitions/sink"
-        },
-        metadata: {
-          description: "Notes for people.",
-          "x-effect": "hot",
-          type: "object",
-          required: [],
-          additionalProperties: false,
-          properties: {
-            tags: {
-              description: "Labels.",
-              "x-rule": "a warning from 50 tags or 64 characters on",
-              default: [],
-              examples: [["shop", "eu"]],
-              "x-effect": "hot",
-              type: ["array", "null"],
-              items: {
-                type: "string"
-              }
-            }
-          }
-        },
-        resources: {
-          description: "How much the pipeline may use.",
-          "x-effect": "restart",
-          $ref: "#/definitions/resources"
-        },
-        "x-sluice": {
-          description: "Settings of Sluice beyond the v3 format.",
-          "x-effect": "none",
-          $ref: "#/definitions/directives"
-        }
-      },
-      definitions: {
-        schemaField: {
-          title: "SchemaFieldDocument",
-          description: "One declared field. It must be present and not null in every JSON event.",
-          type: "object",
-          required: ["name", "type"],
-          additionalProperties: false,
-          properties: {
-            name: {
-              description: "Name of a field of the event. May contain dots: the literal key is tried first, then the nested path.",
-              "x-rule": "each name once in a source",
-              examples: ["customer.country"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            type: {
-              description: "Kind of its value. Precision names such as int64 mean their basic type; datetime means string.",
-              examples: ["int64"],
-              "x-effect": "restart",
-              type: "string",
-              enum: [
-                "string",
-                "bool",
-                "int",
-                "uint",
-                "float",
-                "array",
-                "map",
-                "int8",
-                "int16",
-                "int32",
-                "int64",
-                "uint8",
-                "uint16",
-                "uint32",
-                "uint64",
-                "float32",
-                "float64",
-                "bytes",
-                "integer",
-                "number",
-                "boolean",
-                "object",
-                "datetime"
-              ]
-            }
-          }
-        },
-        pipelineId: {
-          type: "string",
-          minLength: 5,
-          maxLength: 40,
-          pattern: "^[a-z]([a-z0-9]|-(?!-))*[a-z0-9]$",
-          "x-code": "PIPELINE_ID",
-          "x-expected": "5 to 40 of a-z, 0-9 and single dashes, first a letter, last a letter or digit"
-        },
-        webhookSource: {
-          title: "WebhookSourceDocument",
-          description: "Events that are pushed to Sluice over HTTP.",
-          type: "object",
-          required: ["type", "source_id", "schema_fields"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "A webhook: events are pushed over HTTP.",
-              examples: ["webhook"],
-              "x-effect": "refuse",
-              type: "string",
-              const: "webhook"
-            },
-            source_id: {
-              description: "Name of the source inside this pipeline.",
-              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            schema_fields: {
-              description: "The declared fields of an event.",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                $ref: "#/definitions/schemaField"
-              },
-              minItems: 1
-            }
-          }
-        },
-        kafkaConnection: {
-          title: "KafkaConnection",
-          description: "How to reach Kafka.",
-          type: "object",
-          required: ["brokers", "protocol"],
-          additionalProperties: false,
-          properties: {
-            brokers: {
-              description: "Addresses, host:port.",
-              examples: [["kafka-1:9092", "kafka-2:9092"]],
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "string",
-                pattern: "\\S",
-                "x-expected": "host:port"
-              },
-              minItems: 1
-            },
-            protocol: {
-              description: "How to talk to the brokers.",
-              "x-rule": "TLS is used if it ends with SSL, SASL if there is a mechanism",
-              examples: ["SASL_SSL"],
-              "x-effect": "restart",
-              type: "string",
-              enum: ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
-            },
-            mechanism: {
-              description: "SASL mechanism.",
-              "x-rule": "GSSAPI (Kerberos) is in the format but refused: no maintained library for Node supports it",
-              default: "NO_AUTH",
-              examples: ["SCRAM-SHA-256"],
-              "x-effect": "restart",
-              type: "string",
-              enum: ["NO_AUTH", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI"]
-            },
-            username: {
-              description: "User.",
-              "x-rule": "for PLAIN and SCRAM, where it is required; principal of GSSAPI",
-              examples: ["sluice"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            password: {
-              description: "Password. Use a reference such as `${env:NAME}`.",
-              "x-rule": "for PLAIN and SCRAM, where it is required",
-              examples: ["${env:KAFKA_PASSWORD}"],
-              "x-effect": "restart",
-              type: "string",
-              "x-secret": true
-            },
-            skip_auth: {
-              description: "Kept and otherwise ignored.",
-              examples: [false],
-              "x-effect": "restart",
-              type: "boolean"
-            },
-            root_ca: {
-              description: "CA certificate: PEM or base64 of PEM.",
-              "x-default": "the CAs of the system",
-              examples: ["${file:/etc/kafka/ca.pem}"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            client_cert: {
-              description: "Client certificate: PEM or base64 of PEM.",
-              "x-rule": "together with client_key",
-              examples: ["${file:/etc/kafka/client.pem}"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            client_key: {
-              description: "Client key: PEM or base64 of PEM. Use a reference such as `${env:NAME}`.",
-              "x-rule": "together with client_cert",
-              examples: ["${file:/etc/kafka/client.key}"],
-              "x-effect": "restart",
-              type: "string",
-              "x-secret": true
-            },
-            skip_tls_verification: {
-              description: "Do not check the brokers' certificates.",
-              default: false,
-              examples: [false],
-              "x-effect": "restart",
-              type: "boolean"
-            },
-            kerberos_service_name: {
-              description: "Kerberos service name.",
-              "x-rule": "required for GSSAPI",
-              examples: ["kafka"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            kerberos_realm: {
-              description: "Kerberos realm.",
-              "x-rule": "required for GSSAPI",
-              examples: ["EXAMPLE.COM"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            kerberos_keytab: {
-              description: "Keytab, base64. Use a reference such as `${env:NAME}`.",
-              "x-rule": "required for GSSAPI",
-              examples: ["${file:/etc/kafka/keytab.base64}"],
-              "x-effect": "restart",
-              type: "string",
-              "x-secret": true
-            },
-            kerberos_config: {
-              description: "Text of krb5.conf.",
-              "x-rule": "required for GSSAPI",
-              examples: ["${file:/etc/krb5.conf}"],
-              "x-effect": "restart",
-              type: "string"
-            }
-          }
-        },
-        kafkaSource: {
-          title: "KafkaSourceDocument",
-          description: "Events that are read from a Kafka topic.",
-          type: "object",
-          required: ["type", "source_id", "connection_params", "topic"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "A Kafka topic.",
-              examples: ["kafka"],
-              "x-effect": "refuse",
-              type: "string",
-              const: "kafka"
-            },
-            source_id: {
-              description: "Name of the source inside this pipeline.",
-              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            connection_params: {
-              description: "How to reach Kafka.",
-              "x-effect": "restart",
-              $ref: "#/definitions/kafkaConnection"
-            },
-            topic: {
-              description: "Topic to read. After a change, the new topic is read from its beginning, or from x-sluice.start; messages of the old topic that were not read yet stay unread. The same applies to a source that is added or removed.",
-              "x-rule": "another one for each source",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "^[A-Za-z0-9._-]{1,249}$|\\$\\{",
-              "x-expected": "1 to 249 letters, digits, dots, dashes and underscores, as Kafka names a topic"
-            },
-            schema_fields: {
-              description: "The declared fields of an event.",
-              "x-rule": "required for json",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                $ref: "#/definitions/schemaField"
-              },
-              minItems: 1
-            },
-            schema_registry: {
-              description: "Schema registry of the topic.",
-              "x-effect": "restart",
-              type: "object",
-              required: ["url"],
-              additionalProperties: false,
-              properties: {
-                url: {
-                  description: "Address of the registry.",
-                  examples: ["https://registry.example.com"],
-                  "x-effect": "restart",
-                  type: "string",
-                  pattern: "\\S",
-                  "x-expected": "a text that is not blank"
-                },
-                api_key: {
-                  description: "Key of the registry. Use a reference such as `${env:NAME}`.",
-                  examples: ["${env:REGISTRY_KEY}"],
-                  "x-effect": "restart",
-                  type: "string",
-                  "x-secret": true
-                },
-                api_secret: {
-                  description: "Secret of the registry. Use a reference such as `${env:NAME}`.",
-                  examples: ["${env:REGISTRY_SECRET}"],
-                  "x-effect": "restart",
-                  type: "string",
-                  "x-secret": true
-                }
-              }
-            },
-            schema_version: {
-              description: "Version of the schema, a decimal number.",
-              "x-rule": "with schema_registry the id of the schema, and required for avro and protobuf",
-              default: "1",
-              examples: ["1"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "^[0-9]{1,9}$",
-              "x-expected": 'a decimal number in quotes, such as "1"'
-            },
-            consumer_group_initial_offset: {
-              description: "Where to begin when the group has committed nothing.",
-              "x-rule": "x-sluice.start takes precedence; partitions that are added later are read from their beginning",
-              default: "earliest",
-              examples: ["latest"],
-              "x-effect": "restart",
-              type: "string",
-              enum: ["earliest", "latest"]
-            },
-            format: {
-              description: "Format of the messages.",
-              default: "json",
-              examples: ["json"],
-              "x-effect": "restart",
-              type: "string",
-              enum: ["json", "avro", "protobuf"]
-            },
-            schema: {
-              description: "Inline schema for avro and protobuf.",
-              "x-rule": "required for avro and protobuf",
-              "x-effect": "restart",
-              type: "object",
-              required: ["file"],
-              additionalProperties: false,
-              properties: {
-                file: {
-                  description: "Text of the .avsc or .proto file.",
-                  "x-rule": "avro: a record, at most 65536 characters; protobuf: no imports",
-                  examples: ['{"type": "record", "name": "order", "fields": []}'],
-                  "x-effect": "restart",
-                  type: "string",
-                  pattern: "\\S",
-                  "x-expected": "a text that is not blank",
-                  maxLength: 262144
-                },
-                message_type: {
-                  description: "Root message of the protobuf schema.",
-                  "x-rule": "required for protobuf",
-                  examples: ["shop.Order"],
-                  "x-effect": "restart",
-                  type: "string"
-                },
-                fields: {
-                  description: "JSON alternative to schema_fields.",
-                  "x-rule": "for avro and protobuf",
-                  "x-effect": "restart",
-                  type: "array",
-                  items: {
-                    $ref: "#/definitions/schemaField"
-                  }
-                },
-                parsed_fields: {
-                  description: "Present when a pipeline is read, ignored when it is written.",
-                  "x-effect": "none",
-                  type: "array",
-                  items: {
-                    $ref: "#/definitions/schemaField"
-                  }
-                }
-              }
-            }
-          },
-          if: {
-            required: ["format"],
-            properties: {
-              format: {
-                enum: ["avro", "protobuf"]
-              }
-            }
-          },
-          then: {
-            required: ["schema"]
-          },
-          else: {
-            required: ["schema_fields"]
-          }
-        },
-        otlpSource: {
-          title: "OtlpSourceDocument",
-          description: "Telemetry that is pushed with OTLP. Its fields are fixed by the signal.",
-          type: "object",
-          required: ["type", "source_id"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "An OpenTelemetry signal.",
-              examples: ["otlp.logs"],
-              "x-effect": "refuse",
-              type: "string",
-              enum: ["otlp.logs", "otlp.traces", "otlp.metrics"]
-            },
-            source_id: {
-              description: "Name of the source inside this pipeline.",
-              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            schema_version: {
-              description: "Ignored.",
-              "x-effect": "none",
-              type: "string"
-            },
-            consumer_group_initial_offset: {
-              description: "Ignored.",
-              "x-effect": "none",
-              type: "string"
-            }
-          }
-        },
-        filter: {
-          title: "FilterDocument",
-          description: "Keeps the events for which an expression is true.",
-          type: "object",
-          required: ["type", "source_id", "config"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "Drops events.",
-              examples: ["filter"],
-              "x-effect": "restart",
-              type: "string",
-              const: "filter"
-            },
-            source_id: {
-              description: "source_id of the source whose events it sees.",
-              "x-rule": "a source_id of sources",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            config: {
-              description: "Settings of the filter.",
-              "x-effect": "restart",
-              type: "object",
-              required: ["expression"],
-              additionalProperties: false,
-              properties: {
-                expression: {
-                  description: "Events for which it is true are kept, others are dropped.",
-                  "x-rule": "compiles to true or false against the fields of the source",
-                  examples: ['level == "ERROR" and status_code >= 500'],
-                  "x-effect": "restart",
-                  type: "string",
-                  pattern: "\\S",
-                  "x-expected": "an expression that is true or false",
-                  maxLength: 65536,
-                  "x-code": "EXPRESSION"
-                }
-              }
-            }
-          }
-        },
-        dedup: {
-          title: "DedupDocument",
-          description: "Drops events whose key was seen within a window.",
-          type: "object",
-          required: ["type", "source_id", "config"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "Drops repeats.",
-              examples: ["dedup"],
-              "x-effect": "forget",
-              type: "string",
-              const: "dedup"
-            },
-            source_id: {
-              description: "source_id of the source whose events it sees.",
-              "x-rule": "a source_id of sources",
-              examples: ["orders"],
-              "x-effect": "forget",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            config: {
-              description: "Settings of the deduplication.",
-              "x-effect": "forget",
-              type: "object",
-              required: ["key", "time_window"],
-              additionalProperties: false,
-              properties: {
-                key: {
-                  description: "Field that identifies an event, or a list of fields that do it together.",
-                  "x-rule": 'fields of the source; of OTLP also `<map field>.<attribute key>`; `\'{"a":a,"b":b}\'` means the list of a and b',
-                  examples: [["trace_id", "span_id"]],
-                  "x-effect": "forget",
-                  type: ["string", "array"],
-                  pattern: "\\S",
-                  minItems: 1,
-                  maxItems: 16,
-                  uniqueItems: true,
-                  items: {
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  "x-expected": "a text that is not blank, or a list of 1 to 16 different ones"
-                },
-                time_window: {
-                  description: "How long a key is remembered.",
-                  "x-rule": "more than 0 and at most 168h",
-                  examples: ["24h"],
-                  "x-effect": "restart",
-                  type: "string",
-                  maxLength: 64,
-                  pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-                  "x-code": "DURATION",
-                  "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-                }
-              }
-            }
-          }
-        },
-        stateless: {
-          title: "StatelessDocument",
-          description: "Computes a new event from each event with expressions.",
-          type: "object",
-          required: ["type", "source_id", "config"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "Computes new fields.",
-              examples: ["stateless"],
-              "x-effect": "restart",
-              type: "string",
-              const: "stateless"
-            },
-            source_id: {
-              description: "source_id of the source whose events it sees.",
-              "x-rule": "a source_id of sources",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            config: {
-              description: "Settings of the transformation.",
-              "x-effect": "restart",
-              type: "object",
-              required: ["transforms"],
-              additionalProperties: false,
-              properties: {
-                transforms: {
-                  description: "The fields of the new event; nothing else is passed on.",
-                  "x-effect": "restart",
-                  type: "array",
-                  items: {
-                    type: "object",
-                    required: ["expression", "output_name", "output_type"],
-                    additionalProperties: false,
-                    properties: {
-                      expression: {
-                        description: "Computes the field.",
-                        "x-rule": "compiles against the fields of the source; sees the original event, not other outputs",
-                        examples: ["upper(country)"],
-                        "x-effect": "restart",
-                        type: "string",
-                        pattern: "\\S",
-                        "x-expected": "an expression",
-                        maxLength: 65536,
-                        "x-code": "EXPRESSION"
-                      },
-                      output_name: {
-                        description: "Name of the field.",
-                        "x-rule": "each name once",
-                        examples: ["country"],
-                        "x-effect": "restart",
-                        type: "string",
-                        pattern: "\\S",
-                        "x-expected": "a text that is not blank"
-                      },
-                      output_type: {
-                        description: "Type of the field.",
-                        examples: ["string"],
-                        "x-effect": "restart",
-                        type: "string",
-                        enum: [
-                          "string",
-                          "bool",
-                          "int",
-                          "uint",
-                          "float",
-                          "array",
-                          "map",
-                          "int8",
-                          "int16",
-                          "int32",
-                          "int64",
-                          "uint8",
-                          "uint16",
-                          "uint32",
-                          "uint64",
-                          "float32",
-                          "float64",
-                          "bytes",
-                          "integer",
-                          "number",
-                          "boolean",
-                          "object",
-                          "[]string"
-                        ]
-                      }
-                    }
-                  },
-                  minItems: 1
-                }
-              }
-            }
-          }
-        },
-        joinSide: {
-          description: "One side of a join.",
-          "x-effect": "restart",
-          type: "object",
-          required: ["source_id", "key", "time_window"],
-          additionalProperties: false,
-          properties: {
-            source_id: {
-              description: "source_id of the side.",
-              "x-rule": "a source_id of sources",
-              examples: ["orders"],
-              "x-effect": "forget",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            key: {
-              description: "Field that must be equal on both sides.",
-              "x-rule": "a field of that source that is no array and no map",
-              examples: ["user_id"],
-              "x-effect": "forget",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            time_window: {
-              description: "How long an event waits for its partner; 0: without an end.",
-              "x-rule": "at most 168h, or 0",
-              examples: ["1h"],
-              "x-effect": "forget",
-              type: "string",
-              maxLength: 64,
-              pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-              "x-code": "DURATION",
-              "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-            }
-          }
-        },
-        join: {
-          title: "JoinDocument",
-          description: "Joins two sources by a key within a window.",
-          type: "object",
-          required: ["enabled"],
-          additionalProperties: false,
-          properties: {
-            enabled: {
-              description: "A disabled join has no effect.",
-              "x-rule": "true needs exactly two sources; a pipeline keeps its join, or has none",
-              examples: [true],
-              "x-effect": "refuse",
-              type: "boolean"
-            },
-            type: {
-              description: "Kind of join; join and temporal are the same.",
-              default: "temporal",
-              examples: ["temporal"],
-              "x-effect": "none",
-              type: "string",
-              enum: ["join", "temporal", ""]
-            },
-            left_source: {
-              "x-rule": "required if enabled",
-              $ref: "#/definitions/joinSide"
-            },
-            right_source: {
-              "x-rule": "required if enabled; another source than left_source",
-              $ref: "#/definitions/joinSide"
-            },
-            output_fields: {
-              description: "Fields of the joined event.",
-              "x-rule": "required if enabled",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "object",
-                required: ["source_id", "name"],
-                additionalProperties: false,
-                properties: {
-                  source_id: {
-                    description: "source_id that has the field.",
-                    "x-rule": "a source_id of sources",
-                    examples: ["orders"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  name: {
-                    description: "Field of that source.",
-                    "x-rule": "a field of that source",
-                    examples: ["name"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  output_name: {
-                    description: "Its name in the joined event.",
-                    "x-rule": "each name once",
-                    "x-default": "name",
-                    examples: ["user_name"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  }
-                }
-              },
-              minItems: 1
-            }
-          },
-          if: {
-            properties: {
-              enabled: {
-                const: true
-              }
-            }
-          },
-          then: {
-            required: ["left_source", "right_source", "output_fields"]
-          }
-        },
-        sinkConnection: {
-          title: "SinkConnectionDocument",
-          description: "How to reach ClickHouse.",
-          type: "object",
-          required: ["host"],
-          additionalProperties: false,
-          properties: {
-            host: {
-              description: "Host name, or `embedded`: the ClickHouse inside Sluice.",
-              "x-rule": "no scheme, user, port or path",
-              examples: ["clickhouse.example.com"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            port: {
-              description: "Port of the native protocol, a string.",
-              "x-rule": "1 to 65535; required unless host is embedded",
-              examples: ["9000"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "^[0-9]{1,5}$|\\$\\{",
-              "x-code": "PORT",
-              "x-expected": 'a port number in quotes, such as "9000"'
-            },
-            http_port: {
-              description: "Port of the HTTP protocol, a string.",
-              "x-rule": "1 to 65535",
-              "x-default": "8123 for port 9000, 8443 for port 9440, else port",
-              examples: ["8123"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "^[0-9]{0,5}$|\\$\\{",
-              "x-code": "PORT",
-              "x-expected": 'a port number in quotes, such as "8123"'
-            },
-            database: {
-              description: "Database of the table.",
-              "x-rule": "required unless host is embedded",
-              "x-default": "default, if host is embedded",
-              examples: ["shop"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            username: {
-              description: "User.",
-              "x-rule": "required unless host is embedded, where it has no effect",
-              examples: ["writer"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            password: {
-              description: "Password. Use a reference such as `${env:NAME}`.",
-              "x-rule": "required unless host is embedded, where it has no effect; empty for a user without a password",
-              examples: ["${env:CLICKHOUSE_PASSWORD}"],
-              "x-effect": "restart",
-              type: "string",
-              "x-secret": true,
-              "x-expected": "a password"
-            },
-            secure: {
-              description: "Use TLS.",
-              default: false,
-              examples: [true],
-              "x-effect": "restart",
-              type: "boolean"
-            },
-            skip_certificate_verification: {
-              description: "Do not check the server's certificate.",
-              "x-rule": "only with secure",
-              default: false,
-              examples: [false],
-              "x-effect": "restart",
-              type: "boolean"
-            }
-          },
-          if: {
-            required: ["host"],
-            properties: {
-              host: {
-                const: "embedded"
-              }
-            }
-          },
-          else: {
-            required: ["port", "database", "username", "password"]
-          }
-        },
-        sink: {
-          title: "SinkDocument",
-          description: "Where rows go.",
-          type: "object",
-          required: ["type", "connection_params", "table"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "Kind of sink.",
-              examples: ["clickhouse"],
-              "x-effect": "restart",
-              type: "string",
-              const: "clickhouse"
-            },
-            connection_params: {
-              description: "How to reach ClickHouse.",
-              "x-effect": "restart",
-              $ref: "#/definitions/sinkConnection"
-            },
-            table: {
-              description: "Table to write to.",
-              "x-rule": "without its database; a warning if two pipelines write to it",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            max_batch_size: {
-              description: "Rows of an insert at most.",
-              default: 1e3,
-              examples: [5e4],
-              "x-effect": "restart",
-              type: "integer",
-              minimum: 1,
-              maximum: 1048448,
-              "x-expected": "at most 1048448 rows, because a larger insert is more than one block, of which ClickHouse may keep a part"
-            },
-            max_delay_time: {
-              description: "How long a row waits for its insert at most; 0 means 60s.",
-              "x-rule": "shorter than max_age of the stream",
-              default: "60s",
-              examples: ["5s"],
-              "x-effect": "restart",
-              type: "string",
-              maxLength: 64,
-              pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-              "x-code": "DURATION",
-              "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-            },
-            mapping: {
-              description: "One entry for each column that is written.",
-              "x-rule": "at least one entry",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "object",
-                required: ["name", "column_name", "column_type"],
-                additionalProperties: false,
-                properties: {
-                  name: {
-                    description: "Field of the schema that feeds the sink.",
-                    "x-rule": "an output of the join, else of the stateless transform, else a field of the source (of OTLP also `<map field>.<attribute key>`)",
-                    examples: ["amount"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  column_name: {
-                    description: "Column of the table.",
-                    "x-rule": "each column once",
-                    examples: ["amount"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  column_type: {
-                    description: "ClickHouse type of the column. Digits of a second beyond those of a DateTime or DateTime64 are cut off. A null within an array, a map, a tuple or a typed path of JSON makes the event a dead letter, unless the type within is Nullable.",
-                    "x-rule": "one that the field can feed",
-                    examples: ["LowCardinality(String)"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a ClickHouse column type such as String or UInt64",
-                    "x-code": "COLUMN_TYPE"
-                  }
-                }
-              }
-            }
-          }
-        },
-        resources: {
-          title: "ResourcesDocument",
-          description: "How much a pipeline may use.",
-          type: "object",
-          required: [],
-          additionalProperties: false,
-          properties: {
-            nats: {
-              description: "Limits of the pipeline's stream.",
-              "x-effect": "refuse",
-              type: "object",
-              required: [],
-              additionalProperties: false,
-              properties: {
-                stream: {
-                  description: "Limits of the pipeline's stream.",
-                  "x-effect": "refuse",
-                  type: "object",
-                  required: [],
-                  additionalProperties: false,
-                  properties: {
-                    max_age: {
-                      description: "How long an event is kept.",
-                      "x-rule": "more than 0",
-                      default: "24h",
-                      examples: ["72h"],
-                      "x-effect": "refuse",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-                      "x-code": "DURATION",
-                      "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-                    },
-                    maxAge: {
-                      description: "Other spelling of max_age.",
-                      "x-rule": "not another value than max_age",
-                      examples: ["72h"],
-                      "x-effect": "refuse",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-                      "x-code": "DURATION",
-                      "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-                    },
-                    max_bytes: {
-                      description: 'Size of the stream at most; "0" is unlimited.',
-                      default: "0",
-                      examples: ["10Gi"],
-                      "x-effect": "refuse",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2}|[kKmMgGtT][bB])?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'a size such as "512Mi", "10Gi" or "10GB"'
-                    },
-                    maxBytes: {
-                      description: "Other spelling of max_bytes.",
-                      "x-rule": "not another value than max_bytes",
-                      examples: ["10Gi"],
-                      "x-effect": "refuse",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2}|[kKmMgGtT][bB])?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'a size such as "512Mi", "10Gi" or "10GB"'
-                    },
-                    max_msgs: {
-                      description: "Events in the stream at most; -1 is unlimited.",
-                      "x-default": "8 x max_batch_size, also for 0",
-                      examples: [4e5],
-                      "x-effect": "refuse",
-                      type: "integer",
-                      minimum: -1
-                    },
-                    maxMsgs: {
-                      description: "Other spelling of max_msgs.",
-                      "x-rule": "not another value than max_msgs",
-                      examples: [4e5],
-                      "x-effect": "refuse",
-                      type: "integer",
-                      minimum: -1
-                    }
-                  }
-                }
-              }
-            },
-            sources: {
-              description: "Resources of sources.",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "object",
-                required: ["source_id"],
-                additionalProperties: false,
-                properties: {
-                  source_id: {
-                    description: "source_id of a source.",
-                    "x-rule": "a source_id of sources that is not OTLP; one entry for a source",
-                    examples: ["orders"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  replicas: {
-                    description: "Members of the Kafka group; a webhook has one.",
-                    "x-rule": "less than 1 acts as 1; members read all topics of the pipeline, so the largest of its sources counts",
-                    default: 1,
-                    examples: [2],
-                    "x-effect": "restart",
-                    type: "integer"
-                  },
-                  requests: {
-                    description: "What the stage requests.",
-                    "x-effect": "restart",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      cpu: {
-                        description: "Processor time such as 500m. Kept and shown, not enforced.",
-                        default: "100m",
-                        examples: ["500m"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'an amount of cpu such as "500m" or "2"'
-                      },
-                      memory: {
-                        description: "Memory such as 512Mi.",
-                        "x-rule": "at most the limit",
-                        default: "128Mi",
-                        examples: ["512Mi"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  },
-                  limits: {
-                    description: "What the stage may use.",
-                    "x-effect": "restart",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      cpu: {
-                        description: "Processor time such as 500m. Kept and shown, not enforced.",
-                        default: "1500m",
-                        examples: ["2"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'an amount of cpu such as "500m" or "2"'
-                      },
-                      memory: {
-                        description: "Memory such as 512Mi; it caps the buffers.",
-                        default: "1.5Gi",
-                        examples: ["2Gi"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  }
-                }
-              }
-            },
-            transform: {
-              description: "Resources of the transforms of a source, and of its side of a join.",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "object",
-                required: ["source_id"],
-                additionalProperties: false,
-                properties: {
-                  source_id: {
-                    description: "source_id of a source.",
-                    "x-rule": "a source_id of sources; one entry for a source",
-                    examples: ["orders"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  storage: {
-                    description: "Store of the dedup keys; only with a dedup transform.",
-                    "x-effect": "refuse",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      size: {
-                        description: "Limit of the key store.",
-                        "x-rule": "only for a source with dedup; those of a pipeline count together",
-                        default: "10Gi",
-                        examples: ["20Gi"],
-                        "x-effect": "refuse",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  },
-                  replicas: {
-                    description: "Workers. Immutable while dedup is on.",
-                    "x-rule": "less than 1 acts as 1",
-                    default: 1,
-                    examples: [2],
-                    "x-effect": "restart",
-                    type: "integer",
-                    "x-effect-with-dedup": "refuse"
-                  },
-                  requests: {
-                    description: "What the stage requests.",
-                    "x-effect": "restart",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      cpu: {
-                        description: "Processor time such as 500m. Kept and shown, not enforced.",
-                        default: "100m",
-                        examples: ["500m"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'an amount of cpu such as "500m" or "2"'
-                      },
-                      memory: {
-                        description: "Memory such as 512Mi.",
-                        "x-rule": "at most the limit",
-                        default: "128Mi",
-                        examples: ["512Mi"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  },
-                  limits: {
-                    description: "What the stage may use.",
-                    "x-effect": "restart",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      cpu: {
-                        description: "Processor time such as 500m. Kept and shown, not enforced.",
-                        default: "1500m",
-                        examples: ["2"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'an amount of cpu such as "500m" or "2"'
-                      },
-                      memory: {
-                        description: "Memory such as 512Mi; it caps the buffers.",
-                        "x-rule": "those of both sides of a join count together, for the index of what it buffers",
-                        default: "1.5Gi",
-                        examples: ["2Gi"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  }
-                }
-              }
-            },
-            sink: {
-              description: "Resources of the sink.",
-              "x-effect": "restart",
-              type: "object",
-              required: [],
-              additionalProperties: false,
-              properties: {
-                replicas: {
-                  description: "Inserts in flight.",
-                  "x-rule": "less than 1 acts as 1",
-                  default: 1,
-                  examples: [2],
-                  "x-effect": "restart",
-                  type: "integer"
-                },
-                requests: {
-                  description: "What the stage requests.",
-                  "x-effect": "restart",
-                  type: "object",
-                  required: [],
-                  additionalProperties: false,
-                  properties: {
-                    cpu: {
-                      description: "Processor time such as 500m. Kept and shown, not enforced.",
-                      default: "100m",
-                      examples: ["500m"],
-                      "x-effect": "restart",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'an amount of cpu such as "500m" or "2"'
-                    },
-                    memory: {
-                      description: "Memory such as 512Mi.",
-                      "x-rule": "at most the limit",
-                      default: "128Mi",
-                      examples: ["512Mi"],
-                      "x-effect": "restart",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                    }
-                  }
-                },
-                limits: {
-                  description: "What the stage may use.",
-                  "x-effect": "restart",
-                  type: "object",
-                  required: [],
-                  additionalProperties: false,
-                  properties: {
-                    cpu: {
-                      description: "Processor time such as 500m. Kept and shown, not enforced.",
-                      default: "1500m",
-                      examples: ["2"],
-                      "x-effect": "restart",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'an amount of cpu such as "500m" or "2"'
-                    },
-                    memory: {
-                      description: "Memory such as 512Mi; it caps the buffers.",
-                      default: "1.5Gi",
-                      examples: ["2Gi"],
-                      "x-effect": "restart",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                    }
-                  }
-                }
-              }
-            }
-          }
-        },
-        directives: {
-          title: "SluiceDirectives",
-          description: "Settings of Sluice beyond the v3 format.",
-          type: "object",
-          required: [],
-          additionalProperties: false,
-          properties: {
-            state: {
-              description: "The wanted state of the pipeline.",
-              default: "Running",
-              examples: ["Stopped"],
-              "x-effect": "none",
-              type: "string",
-              enum: ["Running", "Stopped", "Terminated"]
-            },
-            suspend: {
-              description: "Report on this pipeline and change nothing.",
-              default: false,
-              examples: [true],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            prune: {
-              description: "false keeps the pipeline when its file is removed.",
-              default: true,
-              examples: [false],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            depends_on: {
-              description: "Pipelines that must be running before this one is changed.",
-              "x-rule": "no cycles",
-              default: [],
-              examples: [["users-eu"]],
-              "x-effect": "none",
-              type: "array",
-              items: {
-                $ref: "#/definitions/pipelineId"
-              },
-              maxItems: 100
-            },
-            adopt: {
-              description: "Take over a running pipeline that differs from the file.",
-              default: false,
-              examples: [true],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            drift: {
-              description: "What to do when the pipeline is changed, stopped or deleted through the engine and not in its file: correct it, report it, or ignore it.",
-              default: "correct",
-              examples: ["report"],
-              "x-effect": "none",
-              type: "string",
-              enum: ["correct", "report", "ignore"]
-            },
-            recreate: {
-              description: "Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept.",
-              default: false,
-              examples: [true],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            filters_reviewed: {
-              description: "Whether a filter from version v2 was reviewed: false blocks the pipeline until then.",
-              examples: [true],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            access_token: {
-              description: "Token of the webhook, in place of a generated one. Use a reference such as `${env:NAME}`.",
-              "x-rule": "with a webhook source",
-              "x-default": "a generated one",
-              examples: ["${env:ORDERS_TOKEN}"],
-              "x-effect": "hot",
-              type: "string",
-              "x-secret": true,
-              minLength: 1,
-              "x-expected": "a token that is not empty"
-            },
-            create_table: {
-              description: "Create a missing target table from the mapping.",
-              default: false,
-              examples: [true],
-              "x-effect": "hot",
-              type: "boolean"
-            },
-            alter_table: {
-              description: "Add columns of the mapping that the target table lacks. Nothing is ever dropped or changed.",
-              default: false,
-              examples: [true],
-              "x-effect": "hot",
-              type: "boolean"
-            },
-            start: {
-              description: "Where a consumer group without committed offsets begins: earliest, latest or an ISO 8601 time.",
-              "x-rule": "with a Kafka source",
-              "x-default": "consumer_group_initial_offset of the source",
-              examples: ["2026-01-31T00:00:00Z"],
-              "x-effect": "hot",
-              type: "string",
-              pattern: "^(earliest|latest|\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d))$",
-              "x-expected": "earliest, latest or a time such as 2026-01-31T00:00:00Z"
-            },
-            on_uncertain: {
-              description: "What to do with a batch that may or may not have been written: send it again (rows may be doubled), count it as written (rows may be missing), or pause.",
-              default: "insert",
-              examples: ["pause"],
-              "x-effect": "hot",
-              type: "string",
-              enum: ["insert", "skip", "pause"]
-            },
-            on_lost: {
-              description: "What to do when events that were to be read are gone from their source: pause, or continue with the remaining ones.",
-              default: "pause",
-              examples: ["skip"],
-              "x-effect": "hot",
-              type: "string",
-              enum: ["pause", "skip"]
-            },
-            on_view_error: {
-              description: "What to do when a materialized view refuses rows that the table has stored: pause, or continue without that view.",
-              default: "pause",
-              examples: ["skip"],
-              "x-effect": "hot",
-              type: "string",
-              enum: ["pause", "skip"]
-            },
-            take_over: {
-              description: "The run of another Sluice, as the pause PausedOwner names it: this one continues from the offsets that it committed.",
-              "x-rule": "with a Kafka source",
-              examples: ["7f3c0a1b"],
-              "x-effect": "hot",
-              type: "string",
-              pattern: "^[0-9a-f]{8}$",
-              "x-expected": '8 hexadecimal digits in quotes, such as "7f3c0a1b"'
-            }
-          }
-        }
-      }
-    };
-  }
-});
-
-// schemas/annotations.ts
-function highest(given4) {
-  let top = "none";
-  for (const effect of given4) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
-  return top;
-}
-function resolved(node) {
-  const target = node.$ref === void 0 ? void 0 : definitions[node.$ref.replace("#/definitions/", "")];
-  return { ...target, ...node };
-}
-function effectOf(path2, { withDedup = false } = {}) {
-  const fields = nodesAt(path2);
-  if (fields.length === 0) throw new RangeError(`expected a field of the v3 format, got "${path2.join(".")}"`);
-  return highest(
-    fields.map((field2) => (withDedup ? field2["x-effect-with-dedup"] : void 0) ?? field2["x-effect"] ?? "restart")
-  );
-}
-function* secretsIn(node, path2) {
-  const { properties = {}, items, oneOf: oneOf2 = [], "x-secret": secret2 } = resolved(node);
-  if (secret2 === true) yield path2;
-  for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path2, key]);
-  if (items !== void 0) yield* secretsIn(items, [...path2, anyEntry]);
-  for (const variant of oneOf2) yield* secretsIn(variant, path2);
-}
-function* namesIn(node) {
-  const { properties = {}, items, oneOf: oneOf2 = [] } = resolved(node);
-  for (const [name3, property] of Object.entries(properties)) {
-    yield name3;
-    yield* namesIn(property);
-  }
-  for (const below of items === void 0 ? oneOf2 : [items, ...oneOf2]) yield* namesIn(below);
-}
-function isSecret(path2) {
-  return secrets.some((secret2) => {
-    if (secret2.length > path2.length) return false;
-    return secret2.every((segment, index) => segment === anyEntry || segment === path2[index]);
-  });
-}
-function typesAt(path2) {
-  return new Set(nodesAt(path2).flatMap(({ type, enum: values2 }) => type ?? (values2 === void 0 ? [] : ["string"])));
-}
-function nodesAt(path2) {
-  let nodes2 = [rootNode];
-  for (const segment of path2) nodes2 = nodes2.flatMap((node) => childrenOf(node, segment));
-  return nodes2;
-}
-function childrenOf(node, segment) {
-  const { properties, items, oneOf: oneOf2 } = resolved(node);
-  const own2 = properties !== void 0 && Object.hasOwn(properties, segment) ? properties[segment] : items;
-  const effect = node["x-effect"];
-  const inherited = own2 && { ...effect && { "x-effect": effect }, ...resolved(own2) };
-  return [
-    ...inherited === void 0 ? [] : [inherited],
-    ...(oneOf2 ?? []).flatMap((variant) => childrenOf(variant, segment))
-  ];
-}
-var effects, rootNode, definitions, anyEntry, secrets, fieldNames;
-var init_annotations = __esm({
-  "schemas/annotations.ts"() {
-    "use strict";
-    init_pipeline_v3_schema();
-    effects = ["none", "hot", "restart", "forget", "refuse"];
-    rootNode = pipeline_v3_schema_default;
-    definitions = pipeline_v3_schema_default.definitions;
-    anyEntry = "[]";
-    secrets = [...secretsIn(rootNode, [])];
-    fieldNames = new Set(namesIn(rootNode));
-  }
-});
-
-// schemas/secret-fields.ts
-function referencesIn(text5) {
-  return [...text5.matchAll(spelled)].flatMap(
-    ([found2, scheme, name3 = ""]) => scheme === "env" || scheme === "file" ? [{ text: found2, scheme, name: name3 }] : []
-  );
-}
-function readReference(text5) {
-  return referencesIn(text5).find((found2) => found2.text === text5);
-}
-function secretFields(config) {
-  const fields = [];
-  replacingTexts(config, (text5, path2) => {
-    if (text5.includes("${") && isSecret(path2)) fields.push({ path: path2, text: text5, hosts: hostsOf(config, path2) });
-    return text5;
-  });
-  return fields;
-}
-function replacingTexts(value, replace, path2 = []) {
-  if (typeof value === "string") return replace(value, path2);
-  if (Array.isArray(value)) return value.map((item5, index) => replacingTexts(item5, replace, [...path2, index]));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, item5]) => [key, replacingTexts(item5, replace, [...path2, key])]);
-  return Object.fromEntries(entries);
-}
-function hostsOf({ sources, sink }, [part2, index, group]) {
-  if (part2 === "sink") return [sink.connection_params.host];
-  const source = sources[Number(index)];
-  if (source?.type !== "kafka") return [];
-  if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
-  return source.connection_params.brokers.map((broker) => broker.replace(/:\d+$/, ""));
-}
-function hostOfUrl(url) {
-  return URL.canParse(url) ? new URL(url).hostname : url;
-}
-var spelled;
-var init_secret_fields = __esm({
-  "schemas/secret-fields.ts"() {
-    "use strict";
-    init_annotations();
-    spelled = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
-  }
-});
-
-// schemas/pipeline.ts
-function engineOptions(document2) {
-  const {
-    create_table = defaultOptions.create_table,
-    alter_table,
-    on_uncertain = defaultOptions.on_uncertain,
-    on_lost = defaultOptions.on_lost,
-    on_view_error = defaultOptions.on_view_error,
-    start,
-    take_over,
-    access_token
-  } = document2["x-sluice"] ?? {};
-  return {
-    create_table,
-    on_uncertain,
-    on_lost,
-    on_view_error,
-    ...alter_table === true && { alter_table },
-    ...start !== void 0 && { start },
-    ...take_over !== void 0 && { take_over },
-    ...access_token !== void 0 && { access_token }
-  };
-}
-function basicType(name3) {
-  const basic = byName.get(name3);
-  if (basic === void 0) throw new RangeError(`expected the name of a field type, got "${name3}"`);
-  return basic;
-}
-var defaultOptions, basicTypes, byName;
-var init_pipeline = __esm({
-  "schemas/pipeline.ts"() {
-    "use strict";
-    defaultOptions = {
-      create_table: false,
-      on_uncertain: "insert",
-      on_lost: "pause",
-      on_view_error: "pause"
-    };
-    basicTypes = [
-      ["string", ["bytes", "datetime"]],
-      ["bool", ["boolean"]],
-      ["int", ["int8", "int16", "int32", "int64", "integer"]],
-      ["uint", ["uint8", "uint16", "uint32", "uint64"]],
-      ["float", ["float32", "float64", "number"]],
-      ["array", ["[]string"]],
-      ["map", ["object"]]
-    ];
-    byName = new Map(basicTypes.flatMap(([basic, names5]) => [basic, ...names5].map((name3) => [name3, basic])));
-  }
-});
-
-// schemas/quantity.ts
-function parseQuantity(text5) {
-  if (text5.length > textLimit2) return void 0;
-  const match3 = grammar.exec(text5);
-  if (match3 === null) return void 0;
-  const [, sign2, number3 = "", suffix = ""] = match3;
-  const [integer4 = "", fraction2 = ""] = number3.split(".");
-  const scale = scaleOf(suffix);
-  const numerator = BigInt(`${integer4}${fraction2}`) * nano * scale.up;
-  const value = divideUp(numerator, 10n ** BigInt(fraction2.length) * scale.down);
-  const counted4 = value > largest * nano ? largest * nano : value;
-  return sign2 === "-" ? -counted4 : counted4;
-}
-function scaleOf(suffix) {
-  if (/^[eE][+-]?\d/.test(suffix)) return powerOfTen(Number(suffix.slice(1)));
-  if (/^.[iIbB]$/.test(suffix))
-    return { up: 1024n ** BigInt(binary.indexOf(suffix.charAt(0).toUpperCase())), down: 1n };
-  return powerOfTen(3 * (thousands.indexOf(suffix) - 3));
-}
-function powerOfTen(exponent) {
-  return exponent < 0 ? { up: 1n, down: 10n ** BigInt(-exponent) } : { up: 10n ** BigInt(exponent), down: 1n };
-}
-function divideUp(numerator, denominator) {
-  return (numerator + denominator - 1n) / denominator;
-}
-function quantityBytes(text5) {
-  return Number(divideUp(parsed(text5), nano));
-}
-function canonicalSize(text5) {
-  let bytes = divideUp(parsed(text5), nano);
-  let unit = 0;
-  while (bytes !== 0n && bytes % 1024n === 0n && unit < binary.length - 1) {
-    bytes /= 1024n;
-    unit += 1;
-  }
-  return unit === 0 ? `${bytes}` : `${bytes}${binary[unit]}i`;
-}
-function canonicalCpu(text5) {
-  const value = parsed(text5);
-  if (value % nano === 0n) return `${value / nano}`;
-  if (value % 1000000n === 0n) return `${value / 1000000n}m`;
-  return value % 1000n === 0n ? `${value / 1000n}u` : `${value}n`;
-}
-function parsed(text5) {
-  const value = parseQuantity(text5);
-  if (value === void 0) throw new RangeError(`expected a quantity such as "128Mi", got "${text5}"`);
-  return value;
-}
-var grammar, thousands, binary, nano, textLimit2, largest;
-var init_quantity = __esm({
-  "schemas/quantity.ts"() {
-    "use strict";
-    grammar = /^([+-])?(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2}|[kKmMgGtT][bB])?$/;
-    thousands = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-    binary = ["", "K", "M", "G", "T", "P", "E"];
-    nano = 1000000000n;
-    textLimit2 = 64;
-    largest = 2n ** 63n - 1n;
-  }
-});
-
-// schemas/normalise-resources.ts
-function normaliseResources(file, batchSize2, stored) {
-  const given4 = file.resources ?? {};
-  const isJoined = file.join?.enabled === true;
-  const transformed = (source_id) => isJoined || (file.transforms?.some((one2) => one2.source_id === source_id) ?? false);
-  return {
-    nats: { stream: streamLimits(given4.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
-    sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given4.sources, source_id)) })),
-    transform: file.sources.filter(({ source_id }) => transformed(source_id) || entryOf(given4.transform, source_id) !== void 0).map(
-      ({ source_id }) => hasDedup(file, source_id) ? dedupResources(
-        source_id,
-        entryOf(given4.transform, source_id),
-        entryOf(stored?.resources.transform, source_id)
-      ) : { source_id, ...componentOf(entryOf(given4.transform, source_id)) }
-    ),
-    sink: componentOf(given4.sink)
-  };
-}
-function hasResources(type) {
-  return !type.startsWith("otlp.");
-}
-function entryOf(entries, source_id) {
-  return entries?.find((one2) => one2.source_id === source_id);
-}
-function hasDedup(file, source_id) {
-  return file.transforms?.some((one2) => one2.type === "dedup" && one2.source_id === source_id) ?? false;
-}
-function streamLimits(given4, batchSize2, stored) {
-  const messages = given4.max_msgs ?? given4.maxMsgs ?? 0;
-  return {
-    max_age: canonicalDuration(given4.max_age ?? given4.maxAge ?? stored?.max_age ?? defaults.max_age),
-    max_bytes: canonicalSize(given4.max_bytes ?? given4.maxBytes ?? stored?.max_bytes ?? defaults.max_bytes),
-    max_msgs: messages !== 0 ? messages : stored?.max_msgs ?? 8 * batchSize2
-  };
-}
-function dedupResources(source_id, given4, stored) {
-  const kept2 = stored?.storage === void 0 ? void 0 : stored;
-  const size = given4?.storage?.size ?? kept2?.storage?.size ?? defaults.storage;
-  const replicas2 = given4?.replicas ?? kept2?.replicas;
-  const component = componentOf({ ...given4, ...replicas2 !== void 0 && { replicas: replicas2 } });
-  return { source_id, storage: { size: canonicalSize(size) }, ...component };
-}
-function componentOf(given4) {
-  return {
-    replicas: Math.max(1, given4?.replicas ?? 1),
-    requests: amounts(given4?.requests ?? defaults.requests),
-    limits: amounts(given4?.limits ?? defaults.limits)
-  };
-}
-function amounts({ cpu: cpu2, memory }) {
-  return {
-    ...cpu2 !== void 0 && { cpu: canonicalCpu(cpu2) },
-    ...memory !== void 0 && { memory: canonicalSize(memory) }
-  };
-}
-var defaults;
-var init_normalise_resources = __esm({
-  "schemas/normalise-resources.ts"() {
-    "use strict";
-    init_duration();
-    init_quantity();
-    defaults = {
-      max_age: "24h",
-      max_bytes: "0",
-      storage: "10Gi",
-      requests: { cpu: "100m", memory: "128Mi" },
-      limits: { cpu: "1500m", memory: "1.5Gi" }
-    };
-  }
-});
-
-// schemas/zero-values.ts
-function withoutZeroValues(document2) {
-  const { "x-sluice": directives, ...exported } = document2;
-  const cleaned = cleanObject(exported, rootNode, []);
-  return Object.hasOwn(document2, "x-sluice") ? { ...cleaned, "x-sluice": directives } : cleaned;
-}
-function clean(value, node, siblings) {
-  const { items } = node;
-  if (Array.isArray(value) && items !== void 0) return value.map((item5) => cleanItem(item5, items));
-  return isObject(value) && node.properties !== void 0 ? cleanObject(value, node, siblings) : value;
-}
-function cleanItem(item5, { oneOf: oneOf2, ...node }) {
-  if (oneOf2 === void 0) return clean(item5, resolved(node), []);
-  const variants = oneOf2.map(resolved);
-  const type = isObject(item5) ? item5["type"] : void 0;
-  const own2 = variants.find(({ properties }) => hasType(properties?.["type"], type));
-  return own2 === void 0 ? item5 : clean(item5, own2, variants);
-}
-function cleanObject(value, node, siblings) {
-  const kept2 = Object.entries(value).flatMap(([key, of]) => {
-    const others2 = siblings.flatMap((sibling) => propertyOf(sibling, key) ?? []);
-    const own2 = propertyOf(node, key);
-    if (own2 === void 0) return others2.length > 0 && isZero(of, deepest) ? [] : [[key, of]];
-    if (of === null && node.required?.includes(key) !== true) return [];
-    return [[key, clean(of, own2, others2)]];
-  });
-  return Object.fromEntries(kept2);
-}
-function propertyOf({ properties }, key) {
-  const property = properties !== void 0 && Object.hasOwn(properties, key) ? properties[key] : void 0;
-  return property && resolved(property);
-}
-function hasType(node, type) {
-  return typeof type === "string" && (node?.const === type || node?.enum?.includes(type) === true);
-}
-function isZero(value, levels3) {
-  if (Array.isArray(value)) return value.length === 0;
-  if (isObject(value)) return levels3 > 0 && Object.values(value).every((one2) => isZero(one2, levels3 - 1));
-  return value === null || value === "" || value === 0 || value === false || value === "0s";
-}
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-var deepest;
-var init_zero_values = __esm({
-  "schemas/zero-values.ts"() {
-    "use strict";
-    init_annotations();
-    deepest = 3;
-  }
-});
-
-// schemas/normalise.ts
-function normalise(document2, stored) {
-  const file = tidy(document2);
-  const sources = file.sources.map(({ source_id }) => source_id);
-  const rank = ({ type, source_id }) => order.indexOf(type) * sources.length + sources.indexOf(source_id);
-  const transforms = (file.transforms ?? []).map(normaliseTransform).toSorted((a, b3) => rank(a) - rank(b3));
-  const sink = normaliseSink(file.sink);
-  return {
-    version: "v3",
-    pipeline_id: file.pipeline_id,
-    name: file.name?.trim() ? file.name : titleOf(file.pipeline_id),
-    sources: file.sources.map(normaliseSource),
-    transforms,
-    ...file.join?.enabled === true && { join: normaliseJoin(file.join) },
-    sink,
-    metadata: { tags: [...new Set(file.metadata?.tags)].toSorted() },
-    resources: normaliseResources(file, sink.max_batch_size, stored)
-  };
-}
-function documentOf(config, directives) {
-  const { connection_params } = config.sink;
-  const isServer = connection_params.host !== "embedded";
-  const document2 = {
-    ...config,
-    sink: {
-      ...config.sink,
-      connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params
-    },
-    ...directives !== void 0 && { "x-sluice": directives }
-  };
-  return tidy(document2);
-}
-function titleOf(pipeline_id) {
-  return pipeline_id.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
-}
-function normaliseSource(source) {
-  if (source.type === "kafka") return normaliseKafka(source);
-  const { type, source_id } = source;
-  return type === "webhook" ? { type, source_id, schema_fields: fieldsOf(source.schema_fields) } : { type, source_id };
-}
-function normaliseKafka(source) {
-  const registry2 = source.schema_registry;
-  const { brokers: brokers2, protocol } = source.connection_params;
-  const given4 = Object.entries(source.connection_params).filter(([, value]) => value !== "");
-  return {
-    type: "kafka",
-    source_id: source.source_id,
-    topic: source.topic,
-    consumer_group_initial_offset: source.consumer_group_initial_offset ?? "earliest",
-    schema_fields: fieldsOf(source.schema_fields ?? source.schema?.fields ?? []),
-    schema_version: source.schema_version ?? "1",
-    format: source.format ?? "json",
-    connection_params: {
-      brokers: brokers2,
-      protocol,
-      mechanism: "NO_AUTH",
-      skip_tls_verification: false,
-      ...Object.fromEntries(given4)
-    },
-    ...registry2 !== void 0 && { schema_registry: { ...registry2 } }
-  };
-}
-function fieldsOf(fields) {
-  return fields.map(({ name: name3, type }) => ({ name: name3, type: basicType(type) }));
-}
-function normaliseTransform(transform) {
-  const { source_id } = transform;
-  switch (transform.type) {
-    case "filter":
-      return { type: "filter", source_id, config: { expression: transform.config.expression } };
-    case "dedup": {
-      const { key, time_window } = transform.config;
-      return {
-        type: "dedup",
-        source_id,
-        config: { key: canonicalKey(key), time_window: canonicalDuration(time_window) }
-      };
-    }
-    default:
-      return {
-        type: "stateless",
-        source_id,
-        config: { transforms: transform.config.transforms.map(normaliseOutput) }
-      };
-  }
-}
-function canonicalKey(key) {
-  const [first3 = "", second, ...others2] = dedupFields(key);
-  return second === void 0 ? first3 : [first3, second, ...others2];
-}
-function normaliseOutput({ expression, output_name, output_type }) {
-  return { expression, output_name, output_type: output_type === "[]string" ? output_type : basicType(output_type) };
-}
-function normaliseJoin({ left_source, right_source, output_fields = [] }) {
-  return {
-    enabled: true,
-    type: "temporal",
-    left_source: normaliseSide(left_source),
-    right_source: normaliseSide(right_source),
-    output_fields: output_fields.map(({ source_id, name: name3, output_name = name3 }) => ({ source_id, name: name3, output_name }))
-  };
-}
-function normaliseSide(side) {
-  if (side === void 0)
-    throw new TypeError("expected an enabled join to have both sides, got one that was not validated");
-  return { source_id: side.source_id, key: side.key, time_window: canonicalDuration(side.time_window) };
-}
-function normaliseSink(sink) {
-  const { host: host2, port, http_port, database, username, password: password2, ...flags } = sink.connection_params;
-  const delay3 = sink.max_delay_time ?? "0";
-  return {
-    type: "clickhouse",
-    connection_params: {
-      host: host2,
-      ...port && { port },
-      ...http_port && { http_port },
-      database: database ?? "default",
-      ...username && { username },
-      ...password2 && { password: password2 },
-      secure: flags.secure ?? false,
-      skip_certificate_verification: flags.skip_certificate_verification ?? false
-    },
-    table: sink.table,
-    max_batch_size: sink.max_batch_size ?? 1e3,
-    max_delay_time: canonicalDuration(parseDuration(delay3) === 0n ? "60s" : delay3),
-    mapping: (sink.mapping ?? []).map(({ name: name3, column_name, column_type }) => ({
-      name: name3,
-      column_name,
-      column_type: canonicalColumnType(column_type)
-    }))
-  };
-}
-function canonicalColumnType(text5) {
-  const parts = text5.split(quoted).map((part2, index) => index % 2 === 1 ? part2 : spaced(part2));
-  return parts.join("").trim();
-}
-function spaced(part2) {
-  return part2.replaceAll(/\s+/g, " ").replaceAll(/ ?([(),]) ?/g, "$1").replaceAll(",", ", ").replaceAll(/ ?= ?/g, " = ");
-}
-function tidy(document2) {
-  if (!isObject(document2)) return document2;
-  const copy2 = { ...document2 };
-  for (const key of ["version", "pipeline_id"]) {
-    if (typeof copy2[key] === "string") copy2[key] = copy2[key].trim();
-  }
-  if (Array.isArray(copy2["sources"])) copy2["sources"] = copy2["sources"].map(tidySource);
-  return withoutZeroValues(copy2);
-}
-function tidySource(source) {
-  if (!isObject(source)) return source;
-  const copy2 = { ...source };
-  if (typeof copy2["type"] === "string") copy2["type"] = copy2["type"].trim().toLowerCase();
-  const offset2 = copy2["consumer_group_initial_offset"];
-  if (typeof offset2 !== "string") return copy2;
-  if (offset2.trim() === "") delete copy2["consumer_group_initial_offset"];
-  else copy2["consumer_group_initial_offset"] = offset2.trim().toLowerCase();
-  return copy2;
-}
-var order, quoted;
-var init_normalise = __esm({
-  "schemas/normalise.ts"() {
-    "use strict";
-    init_duration();
-    init_pipeline();
-    init_dedup_key();
-    init_normalise_resources();
-    init_zero_values();
-    order = ["filter", "dedup", "stateless"];
-    quoted = /('(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|"(?:[^"\\]|\\.)*"?)/s;
-  }
-});
-
-// schemas/otlp-fields.ts
-function otlpField(signal, name3) {
-  const fields = otlpFields[signal];
-  const field2 = fields.find((one2) => one2.name === name3);
-  if (field2 !== void 0) return field2;
-  const dot2 = name3.indexOf(".");
-  const map4 = fields.find((one2) => one2.type === "map" && one2.name === name3.slice(0, dot2));
-  return dot2 < 0 || map4 === void 0 || dot2 === name3.length - 1 ? void 0 : { name: name3, type: "string" };
-}
-var strings, uints, floats, arrays, origin, otlpFields;
-var init_otlp_fields = __esm({
-  "schemas/otlp-fields.ts"() {
-    "use strict";
-    strings = (...names5) => names5.map((name3) => ({ name: name3, type: "string" }));
-    uints = (...names5) => names5.map((name3) => ({ name: name3, type: "uint" }));
-    floats = (...names5) => names5.map((name3) => ({ name: name3, type: "float" }));
-    arrays = (...names5) => names5.map((name3) => ({ name: name3, type: "array" }));
-    origin = [
-      { name: "resource_attributes", type: "map" },
-      ...strings("scope_name", "scope_version"),
-      { name: "scope_attributes", type: "map" },
-      { name: "attributes", type: "map" }
-    ];
-    otlpFields = {
-      "otlp.logs": [
-        ...strings("timestamp", "observed_timestamp"),
-        ...uints("severity_number"),
-        ...strings("severity_text", "body", "trace_id", "span_id"),
-        ...uints("flags", "dropped_attributes_count"),
-        ...origin
-      ],
-      "otlp.traces": [
-        ...strings("trace_id", "span_id", "parent_span_id", "trace_state"),
-        ...uints("flags"),
-        ...strings("name", "kind", "start_timestamp", "end_timestamp"),
-        ...uints("duration_ns"),
-        ...strings("status_code", "status_message"),
-        ...uints("dropped_attributes_count", "dropped_events_count", "dropped_links_count"),
-        ...arrays("events", "links"),
-        ...origin
-      ],
-      "otlp.metrics": [
-        ...strings("timestamp", "start_timestamp", "metric_name", "metric_description", "metric_unit"),
-        ...strings("metric_type", "aggregation_temporality"),
-        { name: "is_monotonic", type: "bool" },
-        ...uints("flags"),
-        ...floats("value_double"),
-        { name: "value_int", type: "int" },
-        ...uints("count"),
-        ...floats("sum", "min", "max"),
-        ...arrays("bucket_counts", "explicit_bounds"),
-        // Only of exponential histograms and summaries.
-        { name: "scale", type: "int" },
-        ...uints("zero_count"),
-        ...floats("zero_threshold"),
-        { name: "positive_offset", type: "int" },
-        ...arrays("positive_bucket_counts"),
-        { name: "negative_offset", type: "int" },
-        ...arrays("negative_bucket_counts", "quantiles", "quantile_values"),
-        ...origin
-      ]
-    };
-  }
-});
-
-// schemas/pipeline-tests.schema.json
-var pipeline_tests_schema_default;
-var init_pipeline_tests_schema = __esm({
-  "schemas/pipeline-tests.schema.json"() {
-    pipeline_tests_schema_default = {
-      $schema: "http://json-schema.org/draft-07/schema#",
-      $id: "pipeline-tests.schema.json",
-      title: "PipelineTests",
-      description: "Tests of a pipeline: events in, rows and dead letters out. The file NAME.test.yaml lies beside the pipeline file NAME.yaml.",
-      type: "object",
-      additionalProperties: false,
-      required: ["tests"],
-      properties: {
-        pipeline_id: {
-          description: "Which pipeline of the file is tested. Needed where the file holds several.",
-          type: "string",
-          examples: ["orders"]
-        },
-        now: { $ref: "#/definitions/time" },
-        create: { $ref: "#/definitions/create" },
-        tests: {
-          description: "The tests. Each has a table, a data dir and a clock of its own.",
-          type: "array",
-          maxItems: 1e3,
-          "x-expected": "at most 1000 tests",
-          items: { $ref: "#/definitions/test" }
-        }
-      },
-      definitions: {
-        test: {
-          description: "Events, and what becomes of them.",
-          type: "object",
-          additionalProperties: false,
-          required: ["name", "events"],
-          properties: {
-            name: {
-              description: "What the test shows, in words. Reports and --name refer to it.",
-              type: "string",
-              minLength: 1,
-              maxLength: 200,
-              "x-expected": "a text of 1 to 200 characters",
-              examples: ["paid orders become rows"]
-            },
-            pipeline_id: {
-              description: "Which pipeline of the file is tested, if it differs from the one of the file of tests.",
-              type: "string",
-              examples: ["orders"]
-            },
-            now: { $ref: "#/definitions/time" },
-            create: { $ref: "#/definitions/create" },
-            events: {
-              description: "The events, in the order in which they arrive.",
-              type: "array",
-              maxItems: 1e3,
-              "x-expected": "at most 1000 events",
-              items: { $ref: "#/definitions/event" }
-            },
-            expect: { $ref: "#/definitions/expectation" }
-          }
-        },
-        time: {
-          description: "When the clock of the pipeline begins. It stands still but for `after`.",
-          type: "string",
-          pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z$",
-          "x-expected": "a time in UTC such as 2026-01-01T00:00:00Z",
-          default: "2026-01-01T00:00:00Z",
-          examples: ["2026-01-01T00:00:00Z"]
-        },
-        create: {
-          description: "Statements that make the table, and others beside it, in place of the table that the mapping makes. Each is one statement. Names stand without a database, or with the one of the pipeline file.",
-          type: "array",
-          minItems: 1,
-          maxItems: 50,
-          "x-expected": "1 to 50 statements",
-          items: { type: "string", minLength: 1, "x-expected": "a statement" },
-          examples: [["CREATE TABLE orders (id String, amount Decimal(18, 2)) ENGINE = MergeTree ORDER BY id"]]
-        },
-        event: {
-          description: "One event: what a sender posts to a webhook, an export request in OTLP's JSON, or the value of a Kafka message. It has `event` or `text`.",
-          type: "object",
-          additionalProperties: false,
-          properties: {
-            source: {
-              description: "The source_id of its source. Needed where the pipeline has several.",
-              type: "string",
-              examples: ["orders"]
-            },
-            after: {
-              description: "How much time passes before it arrives.",
-              type: "string",
-              pattern: "^\\+?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:ns|us|µs|μs|ms|s|m|h)|\\d+d)+$",
-              maxLength: 64,
-              "x-code": "DURATION",
-              "x-expected": 'a duration such as "30s"',
-              examples: ["25h"]
-            },
-            event: {
-              description: "The event, which is sent as JSON.",
-              type: "object",
-              examples: [{ id: "1", amount: 9.5 }]
-            },
-            text: {
-              description: "The event as it is, character for character: for what is no JSON, and for numbers of more than 15 digits.",
-              type: "string",
-              examples: ['{"id": 9007199254740993}']
-            }
-          }
-        },
-        expectation: {
-          description: "What becomes of the events. `rows`, `filtered` and `deduplicated` are compared where they stand here; dead letters and refused events that do not stand here fail the test.",
-          type: "object",
-          additionalProperties: false,
-          properties: {
-            rows: {
-              description: "The rows of the table, in any order. Each names the columns that are compared.",
-              type: "array",
-              items: { type: "object" },
-              examples: [[{ id: "1", amount: 9.5 }]]
-            },
-            dead_letters: {
-              description: "The dead letters, in any order. Each names the members that are compared.",
-              type: "array",
-              items: { $ref: "#/definitions/deadLetter" }
-            },
-            refused: {
-              description: "Events that are refused before the pipeline has them, in any order: by the webhook or by the OTLP receiver.",
-              type: "array",
-              items: { $ref: "#/definitions/refusal" }
-            },
-            filtered: {
-              description: "How many events the filters drop, or which ones: each names the members that are compared.",
-              type: ["integer", "array"],
-              minimum: 0,
-              items: { type: "object" },
-              "x-expected": "a number of events, or a list of events",
-              examples: [1]
-            },
-            deduplicated: {
-              description: "How many events the dedup drops, or which ones: each names the members that are compared.",
-              type: ["integer", "array"],
-              minimum: 0,
-              items: { type: "object" },
-              "x-expected": "a number of events, or a list of events",
-              examples: [[{ id: "1" }]]
-            }
-          }
-        },
-        deadLetter: {
-          description: "A dead letter.",
-          type: "object",
-          additionalProperties: false,
-          properties: {
-            component: {
-              description: "Which component could not process it.",
-              type: "string",
-              enum: ["ingestor", "dedup", "join", "sink", "otlp-receiver"],
-              examples: ["ingestor"]
-            },
-            reason: {
-              description: "The code of the error.",
-              type: "string",
-              examples: ["schema_mismatch"]
-            },
-            error: {
-              description: "The error in words, or a pattern that it matches.",
-              type: ["string", "object"],
-              examples: [{ $matches: "amount" }]
-            },
-            original_message: {
-              description: "The event as the component had it: its text, or an object with the members that are compared.",
-              type: ["string", "object"],
-              examples: [{ id: "1" }]
-            }
-          }
-        },
-        refusal: {
-          description: "A refused event.",
-          type: "object",
-          additionalProperties: false,
-          properties: {
-            status: { description: "The status of the answer.", type: "integer", examples: [400] },
-            message: {
-              description: "The message of the answer, or a pattern that it matches.",
-              type: ["string", "object"],
-              examples: [{ $matches: "JSON" }]
-            }
-          }
-        }
-      }
-    };
-  }
-});
-
 // node_modules/ajv/dist/compile/codegen/code.js
 var require_code = __commonJS({
   "node_modules/ajv/dist/compile/codegen/code.js"(exports2) {
@@ -6885,7 +4522,7 @@ var require_core = __commonJS({
         uriResolver
       };
     }
-    var Ajv5 = class {
+    var Ajv2 = class {
       constructor(opts = {}) {
         this.schemas = {};
         this.refs = {};
@@ -7255,9 +4892,9 @@ var require_core = __commonJS({
         }
       }
     };
-    Ajv5.ValidationError = validation_error_1.default;
-    Ajv5.MissingRefError = ref_error_1.default;
-    exports2.default = Ajv5;
+    Ajv2.ValidationError = validation_error_1.default;
+    Ajv2.MissingRefError = ref_error_1.default;
+    exports2.default = Ajv2;
     function checkOptions(checkOpts, options, msg, log2 = "error") {
       for (const key in checkOpts) {
         const opt = key;
@@ -9368,7 +7005,7 @@ var require_ajv = __commonJS({
     var draft7MetaSchema = require_json_schema_draft_07();
     var META_SUPPORT_DATA = ["/properties"];
     var META_SCHEMA_ID = "http://json-schema.org/draft-07/schema";
-    var Ajv5 = class extends core_1.default {
+    var Ajv2 = class extends core_1.default {
       _addVocabularies() {
         super._addVocabularies();
         draft7_1.default.forEach((v2) => this.addVocabulary(v2));
@@ -9387,11 +7024,11 @@ var require_ajv = __commonJS({
         return this.opts.defaultMeta = super.defaultMeta() || (this.getSchema(META_SCHEMA_ID) ? META_SCHEMA_ID : void 0);
       }
     };
-    exports2.Ajv = Ajv5;
-    module2.exports = exports2 = Ajv5;
-    module2.exports.Ajv = Ajv5;
+    exports2.Ajv = Ajv2;
+    module2.exports = exports2 = Ajv2;
+    module2.exports.Ajv = Ajv2;
     Object.defineProperty(exports2, "__esModule", { value: true });
-    exports2.default = Ajv5;
+    exports2.default = Ajv2;
     var validate_1 = require_validate();
     Object.defineProperty(exports2, "KeywordCxt", { enumerable: true, get: function() {
       return validate_1.KeywordCxt;
@@ -9426,21 +7063,2396 @@ var require_ajv = __commonJS({
   }
 });
 
+// schemas/ajv.ts
+function ownSchemas(options = {}) {
+  return new import_ajv.Ajv({
+    strict: false,
+    strictNumbers: true,
+    meta: false,
+    validateSchema: false,
+    // Smaller functions compile faster: a large schema in less than half the time.
+    inlineRefs: false,
+    code: { optimize: false },
+    logger: false,
+    ...options
+  });
+}
+var import_ajv;
+var init_ajv = __esm({
+  "schemas/ajv.ts"() {
+    "use strict";
+    import_ajv = __toESM(require_ajv(), 1);
+  }
+});
+
+// schemas/dedup-key.ts
+function dedupFields(key) {
+  if (typeof key !== "string") return key;
+  if (!objectForm.test(key)) return [key];
+  return [...key.matchAll(new RegExp(entry, "g"))].map(([, field2 = ""]) => field2);
+}
+var entry, objectForm;
+var init_dedup_key = __esm({
+  "schemas/dedup-key.ts"() {
+    "use strict";
+    entry = /\s*(?:"[^"]*"|'[^']*'|[\w.-]+)\s*:\s*([A-Za-z_][\w.-]*)\s*/.source;
+    objectForm = new RegExp(`^\\s*\\{${entry}(?:,${entry})*\\}\\s*$`);
+  }
+});
+
+// schemas/pipeline-v3.schema.json
+var pipeline_v3_schema_default;
+var init_pipeline_v3_schema = __esm({
+  "schemas/pipeline-v3.schema.json"() {
+    pipeline_v3_schema_default = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "pipeline-v3.schema.json",
+      title: "PipelineV3",
+      description: "A pipeline file of version v3, with the x-sluice key.",
+      type: "object",
+      required: ["version", "pipeline_id", "sources", "sink"],
+      additionalProperties: false,
+      properties: {
+        version: {
+          description: "Version of this format.",
+          examples: ["v3"],
+          "x-effect": "none",
+          type: "string",
+          const: "v3"
+        },
+        pipeline_id: {
+          description: "Name of the pipeline for machines.",
+          "x-rule": "each pipeline_id once in all files",
+          examples: ["orders-eu"],
+          "x-effect": "refuse",
+          $ref: "#/definitions/pipelineId"
+        },
+        name: {
+          description: "Name of the pipeline for people.",
+          "x-default": "pipeline_id in words: Orders Eu for orders-eu",
+          examples: ["Orders of the EU"],
+          "x-effect": "hot",
+          type: "string"
+        },
+        sources: {
+          description: "Where events come from. Those of several sources go into one table, each through its own transforms: the mapping has to hold for each.",
+          "x-rule": "all of one kind: one webhook, OTLP sources of different signals, or Kafka sources with one connection and different topics; two of these for a join",
+          "x-effect": "restart",
+          type: "array",
+          items: {
+            type: "object",
+            required: ["type"],
+            discriminator: {
+              propertyName: "type"
+            },
+            oneOf: [
+              {
+                $ref: "#/definitions/webhookSource"
+              },
+              {
+                $ref: "#/definitions/kafkaSource"
+              },
+              {
+                $ref: "#/definitions/otlpSource"
+              }
+            ]
+          },
+          minItems: 1,
+          maxItems: 100,
+          "x-expected": "at most 100 sources"
+        },
+        transforms: {
+          description: "Steps between source and sink. They run in the order filter, dedup, stateless.",
+          "x-rule": "one filter and one stateless in a pipeline, one dedup for a source; with a join only dedup",
+          default: [],
+          "x-effect": "restart",
+          type: "array",
+          items: {
+            type: "object",
+            required: ["type"],
+            discriminator: {
+              propertyName: "type"
+            },
+            oneOf: [
+              {
+                $ref: "#/definitions/filter"
+              },
+              {
+                $ref: "#/definitions/dedup"
+              },
+              {
+                $ref: "#/definitions/stateless"
+              }
+            ]
+          },
+          maxItems: 200,
+          "x-expected": "at most 200 transforms"
+        },
+        join: {
+          description: "Joins two sources: topics of Kafka, or sources whose events are pushed.",
+          "x-effect": "refuse",
+          $ref: "#/definitions/join"
+        },
+        sink: {
+          description: "Where rows go.",
+          "x-effect": "restart",
+          $ref: "#/definitions/sink"
+        },
+        metadata: {
+          description: "Notes for people.",
+          "x-effect": "hot",
+          type: "object",
+          required: [],
+          additionalProperties: false,
+          properties: {
+            tags: {
+              description: "Labels.",
+              "x-rule": "a warning from 50 tags or 64 characters on",
+              default: [],
+              examples: [["shop", "eu"]],
+              "x-effect": "hot",
+              type: ["array", "null"],
+              items: {
+                type: "string"
+              }
+            }
+          }
+        },
+        resources: {
+          description: "How much the pipeline may use.",
+          "x-effect": "restart",
+          $ref: "#/definitions/resources"
+        },
+        "x-sluice": {
+          description: "Settings of Sluice beyond the v3 format.",
+          "x-effect": "none",
+          $ref: "#/definitions/directives"
+        }
+      },
+      definitions: {
+        schemaField: {
+          title: "SchemaFieldDocument",
+          description: "One declared field. It must be present and not null in every JSON event.",
+          type: "object",
+          required: ["name", "type"],
+          additionalProperties: false,
+          properties: {
+            name: {
+              description: "Name of a field of the event. May contain dots: the literal key is tried first, then the nested path.",
+              "x-rule": "each name once in a source",
+              examples: ["customer.country"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            type: {
+              description: "Kind of its value. Precision names such as int64 mean their basic type; datetime means string.",
+              examples: ["int64"],
+              "x-effect": "restart",
+              type: "string",
+              enum: [
+                "string",
+                "bool",
+                "int",
+                "uint",
+                "float",
+                "array",
+                "map",
+                "int8",
+                "int16",
+                "int32",
+                "int64",
+                "uint8",
+                "uint16",
+                "uint32",
+                "uint64",
+                "float32",
+                "float64",
+                "bytes",
+                "integer",
+                "number",
+                "boolean",
+                "object",
+                "datetime"
+              ]
+            }
+          }
+        },
+        pipelineId: {
+          type: "string",
+          minLength: 5,
+          maxLength: 40,
+          pattern: "^[a-z]([a-z0-9]|-(?!-))*[a-z0-9]$",
+          "x-code": "PIPELINE_ID",
+          "x-expected": "5 to 40 of a-z, 0-9 and single dashes, first a letter, last a letter or digit"
+        },
+        webhookSource: {
+          title: "WebhookSourceDocument",
+          description: "Events that are pushed to Sluice over HTTP.",
+          type: "object",
+          required: ["type", "source_id", "schema_fields"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "A webhook: events are pushed over HTTP.",
+              examples: ["webhook"],
+              "x-effect": "refuse",
+              type: "string",
+              const: "webhook"
+            },
+            source_id: {
+              description: "Name of the source inside this pipeline.",
+              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            schema_fields: {
+              description: "The declared fields of an event.",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                $ref: "#/definitions/schemaField"
+              },
+              minItems: 1
+            }
+          }
+        },
+        kafkaConnection: {
+          title: "KafkaConnection",
+          description: "How to reach Kafka.",
+          type: "object",
+          required: ["brokers", "protocol"],
+          additionalProperties: false,
+          properties: {
+            brokers: {
+              description: "Addresses, host:port.",
+              examples: [["kafka-1:9092", "kafka-2:9092"]],
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "string",
+                pattern: "\\S",
+                "x-expected": "host:port"
+              },
+              minItems: 1
+            },
+            protocol: {
+              description: "How to talk to the brokers.",
+              "x-rule": "TLS is used if it ends with SSL, SASL if there is a mechanism",
+              examples: ["SASL_SSL"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
+            },
+            mechanism: {
+              description: "SASL mechanism.",
+              "x-rule": "GSSAPI (Kerberos) is in the format but refused: no maintained library for Node supports it",
+              default: "NO_AUTH",
+              examples: ["SCRAM-SHA-256"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["NO_AUTH", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI"]
+            },
+            username: {
+              description: "User.",
+              "x-rule": "for PLAIN and SCRAM, where it is required; principal of GSSAPI",
+              examples: ["sluice"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            password: {
+              description: "Password. Use a reference such as `${env:NAME}`.",
+              "x-rule": "for PLAIN and SCRAM, where it is required",
+              examples: ["${env:KAFKA_PASSWORD}"],
+              "x-effect": "restart",
+              type: "string",
+              "x-secret": true
+            },
+            skip_auth: {
+              description: "Kept and otherwise ignored.",
+              examples: [false],
+              "x-effect": "restart",
+              type: "boolean"
+            },
+            root_ca: {
+              description: "CA certificate: PEM or base64 of PEM.",
+              "x-default": "the CAs of the system",
+              examples: ["${file:/etc/kafka/ca.pem}"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            client_cert: {
+              description: "Client certificate: PEM or base64 of PEM.",
+              "x-rule": "together with client_key",
+              examples: ["${file:/etc/kafka/client.pem}"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            client_key: {
+              description: "Client key: PEM or base64 of PEM. Use a reference such as `${env:NAME}`.",
+              "x-rule": "together with client_cert",
+              examples: ["${file:/etc/kafka/client.key}"],
+              "x-effect": "restart",
+              type: "string",
+              "x-secret": true
+            },
+            skip_tls_verification: {
+              description: "Do not check the brokers' certificates.",
+              default: false,
+              examples: [false],
+              "x-effect": "restart",
+              type: "boolean"
+            },
+            kerberos_service_name: {
+              description: "Kerberos service name.",
+              "x-rule": "required for GSSAPI",
+              examples: ["kafka"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            kerberos_realm: {
+              description: "Kerberos realm.",
+              "x-rule": "required for GSSAPI",
+              examples: ["EXAMPLE.COM"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            kerberos_keytab: {
+              description: "Keytab, base64. Use a reference such as `${env:NAME}`.",
+              "x-rule": "required for GSSAPI",
+              examples: ["${file:/etc/kafka/keytab.base64}"],
+              "x-effect": "restart",
+              type: "string",
+              "x-secret": true
+            },
+            kerberos_config: {
+              description: "Text of krb5.conf.",
+              "x-rule": "required for GSSAPI",
+              examples: ["${file:/etc/krb5.conf}"],
+              "x-effect": "restart",
+              type: "string"
+            }
+          }
+        },
+        kafkaSource: {
+          title: "KafkaSourceDocument",
+          description: "Events that are read from a Kafka topic.",
+          type: "object",
+          required: ["type", "source_id", "connection_params", "topic"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "A Kafka topic.",
+              examples: ["kafka"],
+              "x-effect": "refuse",
+              type: "string",
+              const: "kafka"
+            },
+            source_id: {
+              description: "Name of the source inside this pipeline.",
+              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            connection_params: {
+              description: "How to reach Kafka.",
+              "x-effect": "restart",
+              $ref: "#/definitions/kafkaConnection"
+            },
+            topic: {
+              description: "Topic to read. After a change, the new topic is read from its beginning, or from x-sluice.start; messages of the old topic that were not read yet stay unread. The same applies to a source that is added or removed.",
+              "x-rule": "another one for each source",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "^[A-Za-z0-9._-]{1,249}$|\\$\\{",
+              "x-expected": "1 to 249 letters, digits, dots, dashes and underscores, as Kafka names a topic"
+            },
+            schema_fields: {
+              description: "The declared fields of an event.",
+              "x-rule": "required for json",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                $ref: "#/definitions/schemaField"
+              },
+              minItems: 1
+            },
+            schema_registry: {
+              description: "Schema registry of the topic.",
+              "x-effect": "restart",
+              type: "object",
+              required: ["url"],
+              additionalProperties: false,
+              properties: {
+                url: {
+                  description: "Address of the registry.",
+                  examples: ["https://registry.example.com"],
+                  "x-effect": "restart",
+                  type: "string",
+                  pattern: "\\S",
+                  "x-expected": "a text that is not blank"
+                },
+                api_key: {
+                  description: "Key of the registry. Use a reference such as `${env:NAME}`.",
+                  examples: ["${env:REGISTRY_KEY}"],
+                  "x-effect": "restart",
+                  type: "string",
+                  "x-secret": true
+                },
+                api_secret: {
+                  description: "Secret of the registry. Use a reference such as `${env:NAME}`.",
+                  examples: ["${env:REGISTRY_SECRET}"],
+                  "x-effect": "restart",
+                  type: "string",
+                  "x-secret": true
+                }
+              }
+            },
+            schema_version: {
+              description: "Version of the schema, a decimal number.",
+              "x-rule": "with schema_registry the id of the schema, and required for avro and protobuf",
+              default: "1",
+              examples: ["1"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "^[0-9]{1,9}$",
+              "x-expected": 'a decimal number in quotes, such as "1"'
+            },
+            consumer_group_initial_offset: {
+              description: "Where to begin when the group has committed nothing.",
+              "x-rule": "x-sluice.start takes precedence; partitions that are added later are read from their beginning",
+              default: "earliest",
+              examples: ["latest"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["earliest", "latest"]
+            },
+            format: {
+              description: "Format of the messages.",
+              default: "json",
+              examples: ["json"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["json", "avro", "protobuf"]
+            },
+            schema: {
+              description: "Inline schema for avro and protobuf.",
+              "x-rule": "required for avro and protobuf",
+              "x-effect": "restart",
+              type: "object",
+              required: ["file"],
+              additionalProperties: false,
+              properties: {
+                file: {
+                  description: "Text of the .avsc or .proto file.",
+                  "x-rule": "avro: a record, at most 65536 characters; protobuf: no imports",
+                  examples: ['{"type": "record", "name": "order", "fields": []}'],
+                  "x-effect": "restart",
+                  type: "string",
+                  pattern: "\\S",
+                  "x-expected": "a text that is not blank",
+                  maxLength: 262144
+                },
+                message_type: {
+                  description: "Root message of the protobuf schema.",
+                  "x-rule": "required for protobuf",
+                  examples: ["shop.Order"],
+                  "x-effect": "restart",
+                  type: "string"
+                },
+                fields: {
+                  description: "JSON alternative to schema_fields.",
+                  "x-rule": "for avro and protobuf",
+                  "x-effect": "restart",
+                  type: "array",
+                  items: {
+                    $ref: "#/definitions/schemaField"
+                  }
+                },
+                parsed_fields: {
+                  description: "Present when a pipeline is read, ignored when it is written.",
+                  "x-effect": "none",
+                  type: "array",
+                  items: {
+                    $ref: "#/definitions/schemaField"
+                  }
+                }
+              }
+            }
+          },
+          if: {
+            required: ["format"],
+            properties: {
+              format: {
+                enum: ["avro", "protobuf"]
+              }
+            }
+          },
+          then: {
+            required: ["schema"]
+          },
+          else: {
+            required: ["schema_fields"]
+          }
+        },
+        otlpSource: {
+          title: "OtlpSourceDocument",
+          description: "Telemetry that is pushed with OTLP. Its fields are fixed by the signal.",
+          type: "object",
+          required: ["type", "source_id"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "An OpenTelemetry signal.",
+              examples: ["otlp.logs"],
+              "x-effect": "refuse",
+              type: "string",
+              enum: ["otlp.logs", "otlp.traces", "otlp.metrics"]
+            },
+            source_id: {
+              description: "Name of the source inside this pipeline.",
+              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            schema_version: {
+              description: "Ignored.",
+              "x-effect": "none",
+              type: "string"
+            },
+            consumer_group_initial_offset: {
+              description: "Ignored.",
+              "x-effect": "none",
+              type: "string"
+            }
+          }
+        },
+        filter: {
+          title: "FilterDocument",
+          description: "Keeps the events for which an expression is true.",
+          type: "object",
+          required: ["type", "source_id", "config"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "Drops events.",
+              examples: ["filter"],
+              "x-effect": "restart",
+              type: "string",
+              const: "filter"
+            },
+            source_id: {
+              description: "source_id of the source whose events it sees.",
+              "x-rule": "a source_id of sources",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            config: {
+              description: "Settings of the filter.",
+              "x-effect": "restart",
+              type: "object",
+              required: ["expression"],
+              additionalProperties: false,
+              properties: {
+                expression: {
+                  description: "Events for which it is true are kept, others are dropped.",
+                  "x-rule": "compiles to true or false against the fields of the source",
+                  examples: ['level == "ERROR" and status_code >= 500'],
+                  "x-effect": "restart",
+                  type: "string",
+                  pattern: "\\S",
+                  "x-expected": "an expression that is true or false",
+                  maxLength: 65536,
+                  "x-code": "EXPRESSION"
+                }
+              }
+            }
+          }
+        },
+        dedup: {
+          title: "DedupDocument",
+          description: "Drops events whose key was seen within a window.",
+          type: "object",
+          required: ["type", "source_id", "config"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "Drops repeats.",
+              examples: ["dedup"],
+              "x-effect": "forget",
+              type: "string",
+              const: "dedup"
+            },
+            source_id: {
+              description: "source_id of the source whose events it sees.",
+              "x-rule": "a source_id of sources",
+              examples: ["orders"],
+              "x-effect": "forget",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            config: {
+              description: "Settings of the deduplication.",
+              "x-effect": "forget",
+              type: "object",
+              required: ["key", "time_window"],
+              additionalProperties: false,
+              properties: {
+                key: {
+                  description: "Field that identifies an event, or a list of fields that do it together.",
+                  "x-rule": 'fields of the source; of OTLP also `<map field>.<attribute key>`; `\'{"a":a,"b":b}\'` means the list of a and b',
+                  examples: [["trace_id", "span_id"]],
+                  "x-effect": "forget",
+                  type: ["string", "array"],
+                  pattern: "\\S",
+                  minItems: 1,
+                  maxItems: 16,
+                  uniqueItems: true,
+                  items: {
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  "x-expected": "a text that is not blank, or a list of 1 to 16 different ones"
+                },
+                time_window: {
+                  description: "How long a key is remembered.",
+                  "x-rule": "more than 0 and at most 168h",
+                  examples: ["24h"],
+                  "x-effect": "restart",
+                  type: "string",
+                  maxLength: 64,
+                  pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+                  "x-code": "DURATION",
+                  "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+                }
+              }
+            }
+          }
+        },
+        stateless: {
+          title: "StatelessDocument",
+          description: "Computes a new event from each event with expressions.",
+          type: "object",
+          required: ["type", "source_id", "config"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "Computes new fields.",
+              examples: ["stateless"],
+              "x-effect": "restart",
+              type: "string",
+              const: "stateless"
+            },
+            source_id: {
+              description: "source_id of the source whose events it sees.",
+              "x-rule": "a source_id of sources",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            config: {
+              description: "Settings of the transformation.",
+              "x-effect": "restart",
+              type: "object",
+              required: ["transforms"],
+              additionalProperties: false,
+              properties: {
+                transforms: {
+                  description: "The fields of the new event; nothing else is passed on.",
+                  "x-effect": "restart",
+                  type: "array",
+                  items: {
+                    type: "object",
+                    required: ["expression", "output_name", "output_type"],
+                    additionalProperties: false,
+                    properties: {
+                      expression: {
+                        description: "Computes the field.",
+                        "x-rule": "compiles against the fields of the source; sees the original event, not other outputs",
+                        examples: ["upper(country)"],
+                        "x-effect": "restart",
+                        type: "string",
+                        pattern: "\\S",
+                        "x-expected": "an expression",
+                        maxLength: 65536,
+                        "x-code": "EXPRESSION"
+                      },
+                      output_name: {
+                        description: "Name of the field.",
+                        "x-rule": "each name once",
+                        examples: ["country"],
+                        "x-effect": "restart",
+                        type: "string",
+                        pattern: "\\S",
+                        "x-expected": "a text that is not blank"
+                      },
+                      output_type: {
+                        description: "Type of the field.",
+                        examples: ["string"],
+                        "x-effect": "restart",
+                        type: "string",
+                        enum: [
+                          "string",
+                          "bool",
+                          "int",
+                          "uint",
+                          "float",
+                          "array",
+                          "map",
+                          "int8",
+                          "int16",
+                          "int32",
+                          "int64",
+                          "uint8",
+                          "uint16",
+                          "uint32",
+                          "uint64",
+                          "float32",
+                          "float64",
+                          "bytes",
+                          "integer",
+                          "number",
+                          "boolean",
+                          "object",
+                          "[]string"
+                        ]
+                      }
+                    }
+                  },
+                  minItems: 1
+                }
+              }
+            }
+          }
+        },
+        joinSide: {
+          description: "One side of a join.",
+          "x-effect": "restart",
+          type: "object",
+          required: ["source_id", "key", "time_window"],
+          additionalProperties: false,
+          properties: {
+            source_id: {
+              description: "source_id of the side.",
+              "x-rule": "a source_id of sources",
+              examples: ["orders"],
+              "x-effect": "forget",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            key: {
+              description: "Field that must be equal on both sides.",
+              "x-rule": "a field of that source that is no array and no map",
+              examples: ["user_id"],
+              "x-effect": "forget",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            time_window: {
+              description: "How long an event waits for its partner; 0: without an end.",
+              "x-rule": "at most 168h, or 0",
+              examples: ["1h"],
+              "x-effect": "forget",
+              type: "string",
+              maxLength: 64,
+              pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+              "x-code": "DURATION",
+              "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+            }
+          }
+        },
+        join: {
+          title: "JoinDocument",
+          description: "Joins two sources by a key within a window.",
+          type: "object",
+          required: ["enabled"],
+          additionalProperties: false,
+          properties: {
+            enabled: {
+              description: "A disabled join has no effect.",
+              "x-rule": "true needs exactly two sources; a pipeline keeps its join, or has none",
+              examples: [true],
+              "x-effect": "refuse",
+              type: "boolean"
+            },
+            type: {
+              description: "Kind of join; join and temporal are the same.",
+              default: "temporal",
+              examples: ["temporal"],
+              "x-effect": "none",
+              type: "string",
+              enum: ["join", "temporal", ""]
+            },
+            left_source: {
+              "x-rule": "required if enabled",
+              $ref: "#/definitions/joinSide"
+            },
+            right_source: {
+              "x-rule": "required if enabled; another source than left_source",
+              $ref: "#/definitions/joinSide"
+            },
+            output_fields: {
+              description: "Fields of the joined event.",
+              "x-rule": "required if enabled",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "object",
+                required: ["source_id", "name"],
+                additionalProperties: false,
+                properties: {
+                  source_id: {
+                    description: "source_id that has the field.",
+                    "x-rule": "a source_id of sources",
+                    examples: ["orders"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  name: {
+                    description: "Field of that source.",
+                    "x-rule": "a field of that source",
+                    examples: ["name"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  output_name: {
+                    description: "Its name in the joined event.",
+                    "x-rule": "each name once",
+                    "x-default": "name",
+                    examples: ["user_name"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  }
+                }
+              },
+              minItems: 1
+            }
+          },
+          if: {
+            properties: {
+              enabled: {
+                const: true
+              }
+            }
+          },
+          then: {
+            required: ["left_source", "right_source", "output_fields"]
+          }
+        },
+        sinkConnection: {
+          title: "SinkConnectionDocument",
+          description: "How to reach ClickHouse.",
+          type: "object",
+          required: ["host"],
+          additionalProperties: false,
+          properties: {
+            host: {
+              description: "Host name, or `embedded`: the ClickHouse inside Sluice.",
+              "x-rule": "no scheme, user, port or path",
+              examples: ["clickhouse.example.com"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            port: {
+              description: "Port of the native protocol, a string.",
+              "x-rule": "1 to 65535; required unless host is embedded",
+              examples: ["9000"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "^[0-9]{1,5}$|\\$\\{",
+              "x-code": "PORT",
+              "x-expected": 'a port number in quotes, such as "9000"'
+            },
+            http_port: {
+              description: "Port of the HTTP protocol, a string.",
+              "x-rule": "1 to 65535",
+              "x-default": "8123 for port 9000, 8443 for port 9440, else port",
+              examples: ["8123"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "^[0-9]{0,5}$|\\$\\{",
+              "x-code": "PORT",
+              "x-expected": 'a port number in quotes, such as "8123"'
+            },
+            database: {
+              description: "Database of the table.",
+              "x-rule": "required unless host is embedded",
+              "x-default": "default, if host is embedded",
+              examples: ["shop"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            username: {
+              description: "User.",
+              "x-rule": "required unless host is embedded, where it has no effect",
+              examples: ["writer"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            password: {
+              description: "Password. Use a reference such as `${env:NAME}`.",
+              "x-rule": "required unless host is embedded, where it has no effect; empty for a user without a password",
+              examples: ["${env:CLICKHOUSE_PASSWORD}"],
+              "x-effect": "restart",
+              type: "string",
+              "x-secret": true,
+              "x-expected": "a password"
+            },
+            secure: {
+              description: "Use TLS.",
+              default: false,
+              examples: [true],
+              "x-effect": "restart",
+              type: "boolean"
+            },
+            skip_certificate_verification: {
+              description: "Do not check the server's certificate.",
+              "x-rule": "only with secure",
+              default: false,
+              examples: [false],
+              "x-effect": "restart",
+              type: "boolean"
+            }
+          },
+          if: {
+            required: ["host"],
+            properties: {
+              host: {
+                const: "embedded"
+              }
+            }
+          },
+          else: {
+            required: ["port", "database", "username", "password"]
+          }
+        },
+        sink: {
+          title: "SinkDocument",
+          description: "Where rows go.",
+          type: "object",
+          required: ["type", "connection_params", "table"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "Kind of sink.",
+              examples: ["clickhouse"],
+              "x-effect": "restart",
+              type: "string",
+              const: "clickhouse"
+            },
+            connection_params: {
+              description: "How to reach ClickHouse.",
+              "x-effect": "restart",
+              $ref: "#/definitions/sinkConnection"
+            },
+            table: {
+              description: "Table to write to.",
+              "x-rule": "without its database; a warning if two pipelines write to it",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            max_batch_size: {
+              description: "Rows of an insert at most.",
+              default: 1e3,
+              examples: [5e4],
+              "x-effect": "restart",
+              type: "integer",
+              minimum: 1,
+              maximum: 1048448,
+              "x-expected": "at most 1048448 rows, because a larger insert is more than one block, of which ClickHouse may keep a part"
+            },
+            max_delay_time: {
+              description: "How long a row waits for its insert at most; 0 means 60s.",
+              "x-rule": "shorter than max_age of the stream",
+              default: "60s",
+              examples: ["5s"],
+              "x-effect": "restart",
+              type: "string",
+              maxLength: 64,
+              pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+              "x-code": "DURATION",
+              "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+            },
+            mapping: {
+              description: "One entry for each column that is written.",
+              "x-rule": "at least one entry",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "object",
+                required: ["name", "column_name", "column_type"],
+                additionalProperties: false,
+                properties: {
+                  name: {
+                    description: "Field of the schema that feeds the sink.",
+                    "x-rule": "an output of the join, else of the stateless transform, else a field of the source (of OTLP also `<map field>.<attribute key>`)",
+                    examples: ["amount"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  column_name: {
+                    description: "Column of the table.",
+                    "x-rule": "each column once",
+                    examples: ["amount"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  column_type: {
+                    description: "ClickHouse type of the column. Digits of a second beyond those of a DateTime or DateTime64 are cut off. A null within an array, a map, a tuple or a typed path of JSON makes the event a dead letter, unless the type within is Nullable.",
+                    "x-rule": "one that the field can feed",
+                    examples: ["LowCardinality(String)"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a ClickHouse column type such as String or UInt64",
+                    "x-code": "COLUMN_TYPE"
+                  }
+                }
+              }
+            }
+          }
+        },
+        resources: {
+          title: "ResourcesDocument",
+          description: "How much a pipeline may use.",
+          type: "object",
+          required: [],
+          additionalProperties: false,
+          properties: {
+            nats: {
+              description: "Limits of the pipeline's stream.",
+              "x-effect": "refuse",
+              type: "object",
+              required: [],
+              additionalProperties: false,
+              properties: {
+                stream: {
+                  description: "Limits of the pipeline's stream.",
+                  "x-effect": "refuse",
+                  type: "object",
+                  required: [],
+                  additionalProperties: false,
+                  properties: {
+                    max_age: {
+                      description: "How long an event is kept.",
+                      "x-rule": "more than 0",
+                      default: "24h",
+                      examples: ["72h"],
+                      "x-effect": "refuse",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+                      "x-code": "DURATION",
+                      "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+                    },
+                    maxAge: {
+                      description: "Other spelling of max_age.",
+                      "x-rule": "not another value than max_age",
+                      examples: ["72h"],
+                      "x-effect": "refuse",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+                      "x-code": "DURATION",
+                      "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+                    },
+                    max_bytes: {
+                      description: 'Size of the stream at most; "0" is unlimited.',
+                      default: "0",
+                      examples: ["10Gi"],
+                      "x-effect": "refuse",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2}|[kKmMgGtT][bB])?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'a size such as "512Mi", "10Gi" or "10GB"'
+                    },
+                    maxBytes: {
+                      description: "Other spelling of max_bytes.",
+                      "x-rule": "not another value than max_bytes",
+                      examples: ["10Gi"],
+                      "x-effect": "refuse",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2}|[kKmMgGtT][bB])?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'a size such as "512Mi", "10Gi" or "10GB"'
+                    },
+                    max_msgs: {
+                      description: "Events in the stream at most; -1 is unlimited.",
+                      "x-default": "8 x max_batch_size, also for 0",
+                      examples: [4e5],
+                      "x-effect": "refuse",
+                      type: "integer",
+                      minimum: -1
+                    },
+                    maxMsgs: {
+                      description: "Other spelling of max_msgs.",
+                      "x-rule": "not another value than max_msgs",
+                      examples: [4e5],
+                      "x-effect": "refuse",
+                      type: "integer",
+                      minimum: -1
+                    }
+                  }
+                }
+              }
+            },
+            sources: {
+              description: "Resources of sources.",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "object",
+                required: ["source_id"],
+                additionalProperties: false,
+                properties: {
+                  source_id: {
+                    description: "source_id of a source.",
+                    "x-rule": "a source_id of sources that is not OTLP; one entry for a source",
+                    examples: ["orders"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  replicas: {
+                    description: "Members of the Kafka group; a webhook has one.",
+                    "x-rule": "less than 1 acts as 1; members read all topics of the pipeline, so the largest of its sources counts",
+                    default: 1,
+                    examples: [2],
+                    "x-effect": "restart",
+                    type: "integer"
+                  },
+                  requests: {
+                    description: "What the stage requests.",
+                    "x-effect": "restart",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      cpu: {
+                        description: "Processor time such as 500m. Kept and shown, not enforced.",
+                        default: "100m",
+                        examples: ["500m"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'an amount of cpu such as "500m" or "2"'
+                      },
+                      memory: {
+                        description: "Memory such as 512Mi.",
+                        "x-rule": "at most the limit",
+                        default: "128Mi",
+                        examples: ["512Mi"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  },
+                  limits: {
+                    description: "What the stage may use.",
+                    "x-effect": "restart",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      cpu: {
+                        description: "Processor time such as 500m. Kept and shown, not enforced.",
+                        default: "1500m",
+                        examples: ["2"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'an amount of cpu such as "500m" or "2"'
+                      },
+                      memory: {
+                        description: "Memory such as 512Mi; it caps the buffers.",
+                        default: "1.5Gi",
+                        examples: ["2Gi"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  }
+                }
+              }
+            },
+            transform: {
+              description: "Resources of the transforms of a source, and of its side of a join.",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "object",
+                required: ["source_id"],
+                additionalProperties: false,
+                properties: {
+                  source_id: {
+                    description: "source_id of a source.",
+                    "x-rule": "a source_id of sources; one entry for a source",
+                    examples: ["orders"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  storage: {
+                    description: "Store of the dedup keys; only with a dedup transform.",
+                    "x-effect": "refuse",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      size: {
+                        description: "Limit of the key store.",
+                        "x-rule": "only for a source with dedup; those of a pipeline count together",
+                        default: "10Gi",
+                        examples: ["20Gi"],
+                        "x-effect": "refuse",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  },
+                  replicas: {
+                    description: "Workers. Immutable while dedup is on.",
+                    "x-rule": "less than 1 acts as 1",
+                    default: 1,
+                    examples: [2],
+                    "x-effect": "restart",
+                    type: "integer",
+                    "x-effect-with-dedup": "refuse"
+                  },
+                  requests: {
+                    description: "What the stage requests.",
+                    "x-effect": "restart",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      cpu: {
+                        description: "Processor time such as 500m. Kept and shown, not enforced.",
+                        default: "100m",
+                        examples: ["500m"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'an amount of cpu such as "500m" or "2"'
+                      },
+                      memory: {
+                        description: "Memory such as 512Mi.",
+                        "x-rule": "at most the limit",
+                        default: "128Mi",
+                        examples: ["512Mi"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  },
+                  limits: {
+                    description: "What the stage may use.",
+                    "x-effect": "restart",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      cpu: {
+                        description: "Processor time such as 500m. Kept and shown, not enforced.",
+                        default: "1500m",
+                        examples: ["2"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'an amount of cpu such as "500m" or "2"'
+                      },
+                      memory: {
+                        description: "Memory such as 512Mi; it caps the buffers.",
+                        "x-rule": "those of both sides of a join count together, for the index of what it buffers",
+                        default: "1.5Gi",
+                        examples: ["2Gi"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  }
+                }
+              }
+            },
+            sink: {
+              description: "Resources of the sink.",
+              "x-effect": "restart",
+              type: "object",
+              required: [],
+              additionalProperties: false,
+              properties: {
+                replicas: {
+                  description: "Inserts in flight.",
+                  "x-rule": "less than 1 acts as 1",
+                  default: 1,
+                  examples: [2],
+                  "x-effect": "restart",
+                  type: "integer"
+                },
+                requests: {
+                  description: "What the stage requests.",
+                  "x-effect": "restart",
+                  type: "object",
+                  required: [],
+                  additionalProperties: false,
+                  properties: {
+                    cpu: {
+                      description: "Processor time such as 500m. Kept and shown, not enforced.",
+                      default: "100m",
+                      examples: ["500m"],
+                      "x-effect": "restart",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'an amount of cpu such as "500m" or "2"'
+                    },
+                    memory: {
+                      description: "Memory such as 512Mi.",
+                      "x-rule": "at most the limit",
+                      default: "128Mi",
+                      examples: ["512Mi"],
+                      "x-effect": "restart",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                    }
+                  }
+                },
+                limits: {
+                  description: "What the stage may use.",
+                  "x-effect": "restart",
+                  type: "object",
+                  required: [],
+                  additionalProperties: false,
+                  properties: {
+                    cpu: {
+                      description: "Processor time such as 500m. Kept and shown, not enforced.",
+                      default: "1500m",
+                      examples: ["2"],
+                      "x-effect": "restart",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'an amount of cpu such as "500m" or "2"'
+                    },
+                    memory: {
+                      description: "Memory such as 512Mi; it caps the buffers.",
+                      default: "1.5Gi",
+                      examples: ["2Gi"],
+                      "x-effect": "restart",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                    }
+                  }
+                }
+              }
+            }
+          }
+        },
+        directives: {
+          title: "SluiceDirectives",
+          description: "Settings of Sluice beyond the v3 format.",
+          type: "object",
+          required: [],
+          additionalProperties: false,
+          properties: {
+            state: {
+              description: "The wanted state of the pipeline.",
+              default: "Running",
+              examples: ["Stopped"],
+              "x-effect": "none",
+              type: "string",
+              enum: ["Running", "Stopped", "Terminated"]
+            },
+            suspend: {
+              description: "Report on this pipeline and change nothing.",
+              default: false,
+              examples: [true],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            prune: {
+              description: "false keeps the pipeline when its file is removed.",
+              default: true,
+              examples: [false],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            depends_on: {
+              description: "Pipelines that must be running before this one is changed.",
+              "x-rule": "no cycles",
+              default: [],
+              examples: [["users-eu"]],
+              "x-effect": "none",
+              type: "array",
+              items: {
+                $ref: "#/definitions/pipelineId"
+              },
+              maxItems: 100
+            },
+            adopt: {
+              description: "Take over a running pipeline that differs from the file.",
+              default: false,
+              examples: [true],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            drift: {
+              description: "What to do when the pipeline is changed, stopped or deleted through the engine and not in its file: correct it, report it, or ignore it.",
+              default: "correct",
+              examples: ["report"],
+              "x-effect": "none",
+              type: "string",
+              enum: ["correct", "report", "ignore"]
+            },
+            recreate: {
+              description: "Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept.",
+              default: false,
+              examples: [true],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            filters_reviewed: {
+              description: "Whether a filter from version v2 was reviewed: false blocks the pipeline until then.",
+              examples: [true],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            access_token: {
+              description: "Token of the webhook, in place of a generated one. Use a reference such as `${env:NAME}`.",
+              "x-rule": "with a webhook source",
+              "x-default": "a generated one",
+              examples: ["${env:ORDERS_TOKEN}"],
+              "x-effect": "hot",
+              type: "string",
+              "x-secret": true,
+              minLength: 1,
+              "x-expected": "a token that is not empty"
+            },
+            create_table: {
+              description: "Create a missing target table from the mapping.",
+              default: false,
+              examples: [true],
+              "x-effect": "hot",
+              type: "boolean"
+            },
+            alter_table: {
+              description: "Add columns of the mapping that the target table lacks. Nothing is ever dropped or changed.",
+              default: false,
+              examples: [true],
+              "x-effect": "hot",
+              type: "boolean"
+            },
+            start: {
+              description: "Where a consumer group without committed offsets begins: earliest, latest or an ISO 8601 time.",
+              "x-rule": "with a Kafka source",
+              "x-default": "consumer_group_initial_offset of the source",
+              examples: ["2026-01-31T00:00:00Z"],
+              "x-effect": "hot",
+              type: "string",
+              pattern: "^(earliest|latest|\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d))$",
+              "x-expected": "earliest, latest or a time such as 2026-01-31T00:00:00Z"
+            },
+            on_uncertain: {
+              description: "What to do with a batch that may or may not have been written: send it again (rows may be doubled), count it as written (rows may be missing), or pause.",
+              default: "insert",
+              examples: ["pause"],
+              "x-effect": "hot",
+              type: "string",
+              enum: ["insert", "skip", "pause"]
+            },
+            on_lost: {
+              description: "What to do when events that were to be read are gone from their source: pause, or continue with the remaining ones.",
+              default: "pause",
+              examples: ["skip"],
+              "x-effect": "hot",
+              type: "string",
+              enum: ["pause", "skip"]
+            },
+            on_view_error: {
+              description: "What to do when a materialized view refuses rows that the table has stored: pause, or continue without that view.",
+              default: "pause",
+              examples: ["skip"],
+              "x-effect": "hot",
+              type: "string",
+              enum: ["pause", "skip"]
+            },
+            take_over: {
+              description: "The run of another Sluice, as the pause PausedOwner names it: this one continues from the offsets that it committed.",
+              "x-rule": "with a Kafka source",
+              examples: ["7f3c0a1b"],
+              "x-effect": "hot",
+              type: "string",
+              pattern: "^[0-9a-f]{8}$",
+              "x-expected": '8 hexadecimal digits in quotes, such as "7f3c0a1b"'
+            }
+          }
+        }
+      }
+    };
+  }
+});
+
+// schemas/annotations.ts
+function highest(given4) {
+  let top = "none";
+  for (const effect of given4) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
+  return top;
+}
+function resolved(node) {
+  const target = node.$ref === void 0 ? void 0 : definitions[node.$ref.replace("#/definitions/", "")];
+  return { ...target, ...node };
+}
+function effectOf(path2, { withDedup = false } = {}) {
+  const fields = nodesAt(path2);
+  if (fields.length === 0) throw new RangeError(`expected a field of the v3 format, got "${path2.join(".")}"`);
+  return highest(
+    fields.map((field2) => (withDedup ? field2["x-effect-with-dedup"] : void 0) ?? field2["x-effect"] ?? "restart")
+  );
+}
+function* secretsIn(node, path2) {
+  const { properties = {}, items, oneOf: oneOf2 = [], "x-secret": secret2 } = resolved(node);
+  if (secret2 === true) yield path2;
+  for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path2, key]);
+  if (items !== void 0) yield* secretsIn(items, [...path2, anyEntry]);
+  for (const variant of oneOf2) yield* secretsIn(variant, path2);
+}
+function* namesIn(node) {
+  const { properties = {}, items, oneOf: oneOf2 = [] } = resolved(node);
+  for (const [name3, property] of Object.entries(properties)) {
+    yield name3;
+    yield* namesIn(property);
+  }
+  for (const below of items === void 0 ? oneOf2 : [items, ...oneOf2]) yield* namesIn(below);
+}
+function isSecret(path2) {
+  return secrets.some((secret2) => {
+    if (secret2.length > path2.length) return false;
+    return secret2.every((segment, index) => segment === anyEntry || segment === path2[index]);
+  });
+}
+function typesAt(path2) {
+  return new Set(nodesAt(path2).flatMap(({ type, enum: values2 }) => type ?? (values2 === void 0 ? [] : ["string"])));
+}
+function nodesAt(path2) {
+  let nodes2 = [rootNode];
+  for (const segment of path2) nodes2 = nodes2.flatMap((node) => childrenOf(node, segment));
+  return nodes2;
+}
+function childrenOf(node, segment) {
+  const { properties, items, oneOf: oneOf2 } = resolved(node);
+  const own2 = properties !== void 0 && Object.hasOwn(properties, segment) ? properties[segment] : items;
+  const effect = node["x-effect"];
+  const inherited = own2 && { ...effect && { "x-effect": effect }, ...resolved(own2) };
+  return [
+    ...inherited === void 0 ? [] : [inherited],
+    ...(oneOf2 ?? []).flatMap((variant) => childrenOf(variant, segment))
+  ];
+}
+var effects, rootNode, definitions, anyEntry, secrets, fieldNames;
+var init_annotations = __esm({
+  "schemas/annotations.ts"() {
+    "use strict";
+    init_pipeline_v3_schema();
+    effects = ["none", "hot", "restart", "forget", "refuse"];
+    rootNode = pipeline_v3_schema_default;
+    definitions = pipeline_v3_schema_default.definitions;
+    anyEntry = "[]";
+    secrets = [...secretsIn(rootNode, [])];
+    fieldNames = new Set(namesIn(rootNode));
+  }
+});
+
+// schemas/secret-fields.ts
+function referencesIn(text5) {
+  return [...text5.matchAll(spelled)].flatMap(
+    ([found2, scheme, name3 = ""]) => scheme === "env" || scheme === "file" ? [{ text: found2, scheme, name: name3 }] : []
+  );
+}
+function readReference(text5) {
+  return referencesIn(text5).find((found2) => found2.text === text5);
+}
+function secretFields(config) {
+  const fields = [];
+  replacingTexts(config, (text5, path2) => {
+    if (text5.includes("${") && isSecret(path2)) fields.push({ path: path2, text: text5, hosts: hostsOf(config, path2) });
+    return text5;
+  });
+  return fields;
+}
+function replacingTexts(value, replace, path2 = []) {
+  if (typeof value === "string") return replace(value, path2);
+  if (Array.isArray(value)) return value.map((item5, index) => replacingTexts(item5, replace, [...path2, index]));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, item5]) => [key, replacingTexts(item5, replace, [...path2, key])]);
+  return Object.fromEntries(entries);
+}
+function hostsOf({ sources, sink }, [part2, index, group]) {
+  if (part2 === "sink") return [sink.connection_params.host];
+  const source = sources[Number(index)];
+  if (source?.type !== "kafka") return [];
+  if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
+  return source.connection_params.brokers.map((broker) => broker.replace(/:\d+$/, ""));
+}
+function hostOfUrl(url) {
+  return URL.canParse(url) ? new URL(url).hostname : url;
+}
+var spelled;
+var init_secret_fields = __esm({
+  "schemas/secret-fields.ts"() {
+    "use strict";
+    init_annotations();
+    spelled = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
+  }
+});
+
+// schemas/pipeline.ts
+function engineOptions(document2) {
+  const {
+    create_table = defaultOptions.create_table,
+    alter_table,
+    on_uncertain = defaultOptions.on_uncertain,
+    on_lost = defaultOptions.on_lost,
+    on_view_error = defaultOptions.on_view_error,
+    start,
+    take_over,
+    access_token
+  } = document2["x-sluice"] ?? {};
+  return {
+    create_table,
+    on_uncertain,
+    on_lost,
+    on_view_error,
+    ...alter_table === true && { alter_table },
+    ...start !== void 0 && { start },
+    ...take_over !== void 0 && { take_over },
+    ...access_token !== void 0 && { access_token }
+  };
+}
+function basicType(name3) {
+  const basic = byName.get(name3);
+  if (basic === void 0) throw new RangeError(`expected the name of a field type, got "${name3}"`);
+  return basic;
+}
+var defaultOptions, basicTypes, byName;
+var init_pipeline = __esm({
+  "schemas/pipeline.ts"() {
+    "use strict";
+    defaultOptions = {
+      create_table: false,
+      on_uncertain: "insert",
+      on_lost: "pause",
+      on_view_error: "pause"
+    };
+    basicTypes = [
+      ["string", ["bytes", "datetime"]],
+      ["bool", ["boolean"]],
+      ["int", ["int8", "int16", "int32", "int64", "integer"]],
+      ["uint", ["uint8", "uint16", "uint32", "uint64"]],
+      ["float", ["float32", "float64", "number"]],
+      ["array", ["[]string"]],
+      ["map", ["object"]]
+    ];
+    byName = new Map(basicTypes.flatMap(([basic, names5]) => [basic, ...names5].map((name3) => [name3, basic])));
+  }
+});
+
+// schemas/quantity.ts
+function parseQuantity(text5) {
+  if (text5.length > textLimit2) return void 0;
+  const match3 = grammar.exec(text5);
+  if (match3 === null) return void 0;
+  const [, sign2, number3 = "", suffix = ""] = match3;
+  const [integer4 = "", fraction2 = ""] = number3.split(".");
+  const scale = scaleOf(suffix);
+  const numerator = BigInt(`${integer4}${fraction2}`) * nano * scale.up;
+  const value = divideUp(numerator, 10n ** BigInt(fraction2.length) * scale.down);
+  const counted4 = value > largest * nano ? largest * nano : value;
+  return sign2 === "-" ? -counted4 : counted4;
+}
+function scaleOf(suffix) {
+  if (/^[eE][+-]?\d/.test(suffix)) return powerOfTen(Number(suffix.slice(1)));
+  if (/^.[iIbB]$/.test(suffix))
+    return { up: 1024n ** BigInt(binary.indexOf(suffix.charAt(0).toUpperCase())), down: 1n };
+  return powerOfTen(3 * (thousands.indexOf(suffix) - 3));
+}
+function powerOfTen(exponent) {
+  return exponent < 0 ? { up: 1n, down: 10n ** BigInt(-exponent) } : { up: 10n ** BigInt(exponent), down: 1n };
+}
+function divideUp(numerator, denominator) {
+  return (numerator + denominator - 1n) / denominator;
+}
+function quantityBytes(text5) {
+  return Number(divideUp(parsed(text5), nano));
+}
+function canonicalSize(text5) {
+  let bytes = divideUp(parsed(text5), nano);
+  let unit = 0;
+  while (bytes !== 0n && bytes % 1024n === 0n && unit < binary.length - 1) {
+    bytes /= 1024n;
+    unit += 1;
+  }
+  return unit === 0 ? `${bytes}` : `${bytes}${binary[unit]}i`;
+}
+function canonicalCpu(text5) {
+  const value = parsed(text5);
+  if (value % nano === 0n) return `${value / nano}`;
+  if (value % 1000000n === 0n) return `${value / 1000000n}m`;
+  return value % 1000n === 0n ? `${value / 1000n}u` : `${value}n`;
+}
+function parsed(text5) {
+  const value = parseQuantity(text5);
+  if (value === void 0) throw new RangeError(`expected a quantity such as "128Mi", got "${text5}"`);
+  return value;
+}
+var grammar, thousands, binary, nano, textLimit2, largest;
+var init_quantity = __esm({
+  "schemas/quantity.ts"() {
+    "use strict";
+    grammar = /^([+-])?(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2}|[kKmMgGtT][bB])?$/;
+    thousands = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+    binary = ["", "K", "M", "G", "T", "P", "E"];
+    nano = 1000000000n;
+    textLimit2 = 64;
+    largest = 2n ** 63n - 1n;
+  }
+});
+
+// schemas/normalise-resources.ts
+function normaliseResources(file, batchSize2, stored) {
+  const given4 = file.resources ?? {};
+  const isJoined = file.join?.enabled === true;
+  const transformed = (source_id) => isJoined || (file.transforms?.some((one2) => one2.source_id === source_id) ?? false);
+  return {
+    nats: { stream: streamLimits(given4.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
+    sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given4.sources, source_id)) })),
+    transform: file.sources.filter(({ source_id }) => transformed(source_id) || entryOf(given4.transform, source_id) !== void 0).map(
+      ({ source_id }) => hasDedup(file, source_id) ? dedupResources(
+        source_id,
+        entryOf(given4.transform, source_id),
+        entryOf(stored?.resources.transform, source_id)
+      ) : { source_id, ...componentOf(entryOf(given4.transform, source_id)) }
+    ),
+    sink: componentOf(given4.sink)
+  };
+}
+function hasResources(type) {
+  return !type.startsWith("otlp.");
+}
+function entryOf(entries, source_id) {
+  return entries?.find((one2) => one2.source_id === source_id);
+}
+function hasDedup(file, source_id) {
+  return file.transforms?.some((one2) => one2.type === "dedup" && one2.source_id === source_id) ?? false;
+}
+function streamLimits(given4, batchSize2, stored) {
+  const messages = given4.max_msgs ?? given4.maxMsgs ?? 0;
+  return {
+    max_age: canonicalDuration(given4.max_age ?? given4.maxAge ?? stored?.max_age ?? defaults.max_age),
+    max_bytes: canonicalSize(given4.max_bytes ?? given4.maxBytes ?? stored?.max_bytes ?? defaults.max_bytes),
+    max_msgs: messages !== 0 ? messages : stored?.max_msgs ?? 8 * batchSize2
+  };
+}
+function dedupResources(source_id, given4, stored) {
+  const kept2 = stored?.storage === void 0 ? void 0 : stored;
+  const size = given4?.storage?.size ?? kept2?.storage?.size ?? defaults.storage;
+  const replicas2 = given4?.replicas ?? kept2?.replicas;
+  const component = componentOf({ ...given4, ...replicas2 !== void 0 && { replicas: replicas2 } });
+  return { source_id, storage: { size: canonicalSize(size) }, ...component };
+}
+function componentOf(given4) {
+  return {
+    replicas: Math.max(1, given4?.replicas ?? 1),
+    requests: amounts(given4?.requests ?? defaults.requests),
+    limits: amounts(given4?.limits ?? defaults.limits)
+  };
+}
+function amounts({ cpu: cpu2, memory }) {
+  return {
+    ...cpu2 !== void 0 && { cpu: canonicalCpu(cpu2) },
+    ...memory !== void 0 && { memory: canonicalSize(memory) }
+  };
+}
+var defaults;
+var init_normalise_resources = __esm({
+  "schemas/normalise-resources.ts"() {
+    "use strict";
+    init_duration();
+    init_quantity();
+    defaults = {
+      max_age: "24h",
+      max_bytes: "0",
+      storage: "10Gi",
+      requests: { cpu: "100m", memory: "128Mi" },
+      limits: { cpu: "1500m", memory: "1.5Gi" }
+    };
+  }
+});
+
+// schemas/zero-values.ts
+function withoutZeroValues(document2) {
+  const { "x-sluice": directives, ...exported } = document2;
+  const cleaned = cleanObject(exported, rootNode, []);
+  return Object.hasOwn(document2, "x-sluice") ? { ...cleaned, "x-sluice": directives } : cleaned;
+}
+function clean(value, node, siblings) {
+  const { items } = node;
+  if (Array.isArray(value) && items !== void 0) return value.map((item5) => cleanItem(item5, items));
+  return isObject(value) && node.properties !== void 0 ? cleanObject(value, node, siblings) : value;
+}
+function cleanItem(item5, { oneOf: oneOf2, ...node }) {
+  if (oneOf2 === void 0) return clean(item5, resolved(node), []);
+  const variants = oneOf2.map(resolved);
+  const type = isObject(item5) ? item5["type"] : void 0;
+  const own2 = variants.find(({ properties }) => hasType(properties?.["type"], type));
+  return own2 === void 0 ? item5 : clean(item5, own2, variants);
+}
+function cleanObject(value, node, siblings) {
+  const kept2 = Object.entries(value).flatMap(([key, of]) => {
+    const others2 = siblings.flatMap((sibling) => propertyOf(sibling, key) ?? []);
+    const own2 = propertyOf(node, key);
+    if (own2 === void 0) return others2.length > 0 && isZero(of, deepest) ? [] : [[key, of]];
+    if (of === null && node.required?.includes(key) !== true) return [];
+    return [[key, clean(of, own2, others2)]];
+  });
+  return Object.fromEntries(kept2);
+}
+function propertyOf({ properties }, key) {
+  const property = properties !== void 0 && Object.hasOwn(properties, key) ? properties[key] : void 0;
+  return property && resolved(property);
+}
+function hasType(node, type) {
+  return typeof type === "string" && (node?.const === type || node?.enum?.includes(type) === true);
+}
+function isZero(value, levels3) {
+  if (Array.isArray(value)) return value.length === 0;
+  if (isObject(value)) return levels3 > 0 && Object.values(value).every((one2) => isZero(one2, levels3 - 1));
+  return value === null || value === "" || value === 0 || value === false || value === "0s";
+}
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+var deepest;
+var init_zero_values = __esm({
+  "schemas/zero-values.ts"() {
+    "use strict";
+    init_annotations();
+    deepest = 3;
+  }
+});
+
+// schemas/normalise.ts
+function normalise(document2, stored) {
+  const file = tidy(document2);
+  const sources = file.sources.map(({ source_id }) => source_id);
+  const rank = ({ type, source_id }) => order.indexOf(type) * sources.length + sources.indexOf(source_id);
+  const transforms = (file.transforms ?? []).map(normaliseTransform).toSorted((a, b3) => rank(a) - rank(b3));
+  const sink = normaliseSink(file.sink);
+  return {
+    version: "v3",
+    pipeline_id: file.pipeline_id,
+    name: file.name?.trim() ? file.name : titleOf(file.pipeline_id),
+    sources: file.sources.map(normaliseSource),
+    transforms,
+    ...file.join?.enabled === true && { join: normaliseJoin(file.join) },
+    sink,
+    metadata: { tags: [...new Set(file.metadata?.tags)].toSorted() },
+    resources: normaliseResources(file, sink.max_batch_size, stored)
+  };
+}
+function documentOf(config, directives) {
+  const { connection_params } = config.sink;
+  const isServer = connection_params.host !== "embedded";
+  const document2 = {
+    ...config,
+    sink: {
+      ...config.sink,
+      connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params
+    },
+    ...directives !== void 0 && { "x-sluice": directives }
+  };
+  return tidy(document2);
+}
+function titleOf(pipeline_id) {
+  return pipeline_id.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
+}
+function normaliseSource(source) {
+  if (source.type === "kafka") return normaliseKafka(source);
+  const { type, source_id } = source;
+  return type === "webhook" ? { type, source_id, schema_fields: fieldsOf(source.schema_fields) } : { type, source_id };
+}
+function normaliseKafka(source) {
+  const registry2 = source.schema_registry;
+  const { brokers: brokers2, protocol } = source.connection_params;
+  const given4 = Object.entries(source.connection_params).filter(([, value]) => value !== "");
+  return {
+    type: "kafka",
+    source_id: source.source_id,
+    topic: source.topic,
+    consumer_group_initial_offset: source.consumer_group_initial_offset ?? "earliest",
+    schema_fields: fieldsOf(source.schema_fields ?? source.schema?.fields ?? []),
+    schema_version: source.schema_version ?? "1",
+    format: source.format ?? "json",
+    connection_params: {
+      brokers: brokers2,
+      protocol,
+      mechanism: "NO_AUTH",
+      skip_tls_verification: false,
+      ...Object.fromEntries(given4)
+    },
+    ...registry2 !== void 0 && { schema_registry: { ...registry2 } }
+  };
+}
+function fieldsOf(fields) {
+  return fields.map(({ name: name3, type }) => ({ name: name3, type: basicType(type) }));
+}
+function normaliseTransform(transform) {
+  const { source_id } = transform;
+  switch (transform.type) {
+    case "filter":
+      return { type: "filter", source_id, config: { expression: transform.config.expression } };
+    case "dedup": {
+      const { key, time_window } = transform.config;
+      return {
+        type: "dedup",
+        source_id,
+        config: { key: canonicalKey(key), time_window: canonicalDuration(time_window) }
+      };
+    }
+    default:
+      return {
+        type: "stateless",
+        source_id,
+        config: { transforms: transform.config.transforms.map(normaliseOutput) }
+      };
+  }
+}
+function canonicalKey(key) {
+  const [first3 = "", second, ...others2] = dedupFields(key);
+  return second === void 0 ? first3 : [first3, second, ...others2];
+}
+function normaliseOutput({ expression, output_name, output_type }) {
+  return { expression, output_name, output_type: output_type === "[]string" ? output_type : basicType(output_type) };
+}
+function normaliseJoin({ left_source, right_source, output_fields = [] }) {
+  return {
+    enabled: true,
+    type: "temporal",
+    left_source: normaliseSide(left_source),
+    right_source: normaliseSide(right_source),
+    output_fields: output_fields.map(({ source_id, name: name3, output_name = name3 }) => ({ source_id, name: name3, output_name }))
+  };
+}
+function normaliseSide(side) {
+  if (side === void 0)
+    throw new TypeError("expected an enabled join to have both sides, got one that was not validated");
+  return { source_id: side.source_id, key: side.key, time_window: canonicalDuration(side.time_window) };
+}
+function normaliseSink(sink) {
+  const { host: host2, port, http_port, database, username, password: password2, ...flags } = sink.connection_params;
+  const delay3 = sink.max_delay_time ?? "0";
+  return {
+    type: "clickhouse",
+    connection_params: {
+      host: host2,
+      ...port && { port },
+      ...http_port && { http_port },
+      database: database ?? "default",
+      ...username && { username },
+      ...password2 && { password: password2 },
+      secure: flags.secure ?? false,
+      skip_certificate_verification: flags.skip_certificate_verification ?? false
+    },
+    table: sink.table,
+    max_batch_size: sink.max_batch_size ?? 1e3,
+    max_delay_time: canonicalDuration(parseDuration(delay3) === 0n ? "60s" : delay3),
+    mapping: (sink.mapping ?? []).map(({ name: name3, column_name, column_type }) => ({
+      name: name3,
+      column_name,
+      column_type: canonicalColumnType(column_type)
+    }))
+  };
+}
+function canonicalColumnType(text5) {
+  const parts = text5.split(quoted).map((part2, index) => index % 2 === 1 ? part2 : spaced(part2));
+  return parts.join("").trim();
+}
+function spaced(part2) {
+  return part2.replaceAll(/\s+/g, " ").replaceAll(/ ?([(),]) ?/g, "$1").replaceAll(",", ", ").replaceAll(/ ?= ?/g, " = ");
+}
+function tidy(document2) {
+  if (!isObject(document2)) return document2;
+  const copy2 = { ...document2 };
+  for (const key of ["version", "pipeline_id"]) {
+    if (typeof copy2[key] === "string") copy2[key] = copy2[key].trim();
+  }
+  if (Array.isArray(copy2["sources"])) copy2["sources"] = copy2["sources"].map(tidySource);
+  return withoutZeroValues(copy2);
+}
+function tidySource(source) {
+  if (!isObject(source)) return source;
+  const copy2 = { ...source };
+  if (typeof copy2["type"] === "string") copy2["type"] = copy2["type"].trim().toLowerCase();
+  const offset2 = copy2["consumer_group_initial_offset"];
+  if (typeof offset2 !== "string") return copy2;
+  if (offset2.trim() === "") delete copy2["consumer_group_initial_offset"];
+  else copy2["consumer_group_initial_offset"] = offset2.trim().toLowerCase();
+  return copy2;
+}
+var order, quoted;
+var init_normalise = __esm({
+  "schemas/normalise.ts"() {
+    "use strict";
+    init_duration();
+    init_pipeline();
+    init_dedup_key();
+    init_normalise_resources();
+    init_zero_values();
+    order = ["filter", "dedup", "stateless"];
+    quoted = /('(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|"(?:[^"\\]|\\.)*"?)/s;
+  }
+});
+
+// schemas/otlp-fields.ts
+function otlpField(signal, name3) {
+  const fields = otlpFields[signal];
+  const field2 = fields.find((one2) => one2.name === name3);
+  if (field2 !== void 0) return field2;
+  const dot2 = name3.indexOf(".");
+  const map4 = fields.find((one2) => one2.type === "map" && one2.name === name3.slice(0, dot2));
+  return dot2 < 0 || map4 === void 0 || dot2 === name3.length - 1 ? void 0 : { name: name3, type: "string" };
+}
+var strings, uints, floats, arrays, origin, otlpFields;
+var init_otlp_fields = __esm({
+  "schemas/otlp-fields.ts"() {
+    "use strict";
+    strings = (...names5) => names5.map((name3) => ({ name: name3, type: "string" }));
+    uints = (...names5) => names5.map((name3) => ({ name: name3, type: "uint" }));
+    floats = (...names5) => names5.map((name3) => ({ name: name3, type: "float" }));
+    arrays = (...names5) => names5.map((name3) => ({ name: name3, type: "array" }));
+    origin = [
+      { name: "resource_attributes", type: "map" },
+      ...strings("scope_name", "scope_version"),
+      { name: "scope_attributes", type: "map" },
+      { name: "attributes", type: "map" }
+    ];
+    otlpFields = {
+      "otlp.logs": [
+        ...strings("timestamp", "observed_timestamp"),
+        ...uints("severity_number"),
+        ...strings("severity_text", "body", "trace_id", "span_id"),
+        ...uints("flags", "dropped_attributes_count"),
+        ...origin
+      ],
+      "otlp.traces": [
+        ...strings("trace_id", "span_id", "parent_span_id", "trace_state"),
+        ...uints("flags"),
+        ...strings("name", "kind", "start_timestamp", "end_timestamp"),
+        ...uints("duration_ns"),
+        ...strings("status_code", "status_message"),
+        ...uints("dropped_attributes_count", "dropped_events_count", "dropped_links_count"),
+        ...arrays("events", "links"),
+        ...origin
+      ],
+      "otlp.metrics": [
+        ...strings("timestamp", "start_timestamp", "metric_name", "metric_description", "metric_unit"),
+        ...strings("metric_type", "aggregation_temporality"),
+        { name: "is_monotonic", type: "bool" },
+        ...uints("flags"),
+        ...floats("value_double"),
+        { name: "value_int", type: "int" },
+        ...uints("count"),
+        ...floats("sum", "min", "max"),
+        ...arrays("bucket_counts", "explicit_bounds"),
+        // Only of exponential histograms and summaries.
+        { name: "scale", type: "int" },
+        ...uints("zero_count"),
+        ...floats("zero_threshold"),
+        { name: "positive_offset", type: "int" },
+        ...arrays("positive_bucket_counts"),
+        { name: "negative_offset", type: "int" },
+        ...arrays("negative_bucket_counts", "quantiles", "quantile_values"),
+        ...origin
+      ]
+    };
+  }
+});
+
+// schemas/pipeline-tests.schema.json
+var pipeline_tests_schema_default;
+var init_pipeline_tests_schema = __esm({
+  "schemas/pipeline-tests.schema.json"() {
+    pipeline_tests_schema_default = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "pipeline-tests.schema.json",
+      title: "PipelineTests",
+      description: "Tests of a pipeline: events in, rows and dead letters out. The file NAME.test.yaml lies beside the pipeline file NAME.yaml.",
+      type: "object",
+      additionalProperties: false,
+      required: ["tests"],
+      properties: {
+        pipeline_id: {
+          description: "Which pipeline of the file is tested. Needed where the file holds several.",
+          type: "string",
+          examples: ["orders"]
+        },
+        now: { $ref: "#/definitions/time" },
+        create: { $ref: "#/definitions/create" },
+        tests: {
+          description: "The tests. Each has a table, a data dir and a clock of its own.",
+          type: "array",
+          maxItems: 1e3,
+          "x-expected": "at most 1000 tests",
+          items: { $ref: "#/definitions/test" }
+        }
+      },
+      definitions: {
+        test: {
+          description: "Events, and what becomes of them.",
+          type: "object",
+          additionalProperties: false,
+          required: ["name", "events"],
+          properties: {
+            name: {
+              description: "What the test shows, in words. Reports and --name refer to it.",
+              type: "string",
+              minLength: 1,
+              maxLength: 200,
+              "x-expected": "a text of 1 to 200 characters",
+              examples: ["paid orders become rows"]
+            },
+            pipeline_id: {
+              description: "Which pipeline of the file is tested, if it differs from the one of the file of tests.",
+              type: "string",
+              examples: ["orders"]
+            },
+            now: { $ref: "#/definitions/time" },
+            create: { $ref: "#/definitions/create" },
+            events: {
+              description: "The events, in the order in which they arrive.",
+              type: "array",
+              maxItems: 1e3,
+              "x-expected": "at most 1000 events",
+              items: { $ref: "#/definitions/event" }
+            },
+            expect: { $ref: "#/definitions/expectation" }
+          }
+        },
+        time: {
+          description: "When the clock of the pipeline begins. It stands still but for `after`.",
+          type: "string",
+          pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z$",
+          "x-expected": "a time in UTC such as 2026-01-01T00:00:00Z",
+          default: "2026-01-01T00:00:00Z",
+          examples: ["2026-01-01T00:00:00Z"]
+        },
+        create: {
+          description: "Statements that make the table, and others beside it, in place of the table that the mapping makes. Each is one statement. Names stand without a database, or with the one of the pipeline file.",
+          type: "array",
+          minItems: 1,
+          maxItems: 50,
+          "x-expected": "1 to 50 statements",
+          items: { type: "string", minLength: 1, "x-expected": "a statement" },
+          examples: [["CREATE TABLE orders (id String, amount Decimal(18, 2)) ENGINE = MergeTree ORDER BY id"]]
+        },
+        event: {
+          description: "One event: what a sender posts to a webhook, an export request in OTLP's JSON, or the value of a Kafka message. It has `event` or `text`.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            source: {
+              description: "The source_id of its source. Needed where the pipeline has several.",
+              type: "string",
+              examples: ["orders"]
+            },
+            after: {
+              description: "How much time passes before it arrives.",
+              type: "string",
+              pattern: "^\\+?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:ns|us|µs|μs|ms|s|m|h)|\\d+d)+$",
+              maxLength: 64,
+              "x-code": "DURATION",
+              "x-expected": 'a duration such as "30s"',
+              examples: ["25h"]
+            },
+            event: {
+              description: "The event, which is sent as JSON.",
+              type: "object",
+              examples: [{ id: "1", amount: 9.5 }]
+            },
+            text: {
+              description: "The event as it is, character for character: for what is no JSON, and for numbers of more than 15 digits.",
+              type: "string",
+              examples: ['{"id": 9007199254740993}']
+            }
+          }
+        },
+        expectation: {
+          description: "What becomes of the events. `rows`, `filtered` and `deduplicated` are compared where they stand here; dead letters and refused events that do not stand here fail the test.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            rows: {
+              description: "The rows of the table, in any order. Each names the columns that are compared.",
+              type: "array",
+              items: { type: "object" },
+              examples: [[{ id: "1", amount: 9.5 }]]
+            },
+            dead_letters: {
+              description: "The dead letters, in any order. Each names the members that are compared.",
+              type: "array",
+              items: { $ref: "#/definitions/deadLetter" }
+            },
+            refused: {
+              description: "Events that are refused before the pipeline has them, in any order: by the webhook or by the OTLP receiver.",
+              type: "array",
+              items: { $ref: "#/definitions/refusal" }
+            },
+            filtered: {
+              description: "How many events the filters drop, or which ones: each names the members that are compared.",
+              type: ["integer", "array"],
+              minimum: 0,
+              items: { type: "object" },
+              "x-expected": "a number of events, or a list of events",
+              examples: [1]
+            },
+            deduplicated: {
+              description: "How many events the dedup drops, or which ones: each names the members that are compared.",
+              type: ["integer", "array"],
+              minimum: 0,
+              items: { type: "object" },
+              "x-expected": "a number of events, or a list of events",
+              examples: [[{ id: "1" }]]
+            }
+          }
+        },
+        deadLetter: {
+          description: "A dead letter.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            component: {
+              description: "Which component could not process it.",
+              type: "string",
+              enum: ["ingestor", "dedup", "join", "sink", "otlp-receiver"],
+              examples: ["ingestor"]
+            },
+            reason: {
+              description: "The code of the error.",
+              type: "string",
+              examples: ["schema_mismatch"]
+            },
+            error: {
+              description: "The error in words, or a pattern that it matches.",
+              type: ["string", "object"],
+              examples: [{ $matches: "amount" }]
+            },
+            original_message: {
+              description: "The event as the component had it: its text, or an object with the members that are compared.",
+              type: ["string", "object"],
+              examples: [{ id: "1" }]
+            }
+          }
+        },
+        refusal: {
+          description: "A refused event.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            status: { description: "The status of the answer.", type: "integer", examples: [400] },
+            message: {
+              description: "The message of the answer, or a pattern that it matches.",
+              type: ["string", "object"],
+              examples: [{ $matches: "JSON" }]
+            }
+          }
+        }
+      }
+    };
+  }
+});
+
 // schemas/schema.ts
 function validator(of) {
   const known2 = compiled.get(of);
   if (known2 !== void 0) return known2;
-  const ajv2 = new import_ajv.Ajv({
-    strict: true,
-    strictRequired: false,
-    allErrors: true,
-    verbose: true,
-    discriminator: true,
-    allowUnionTypes: true,
-    logger: false
-  });
-  ajv2.addVocabulary(annotations);
-  const made2 = ajv2.compile(of);
+  const made2 = ownSchemas({ allErrors: true, verbose: true, discriminator: true }).compile(of);
   compiled.set(of, made2);
   return made2;
 }
@@ -9463,13 +9475,12 @@ function sourceTypesWith(key) {
     return Object.hasOwn(properties, key) && properties[key]?.["x-effect"] !== "none" ? [type] : [];
   });
 }
-var import_ajv, annotations, compiled, v3Keys, definitions2, sourceVariants, sourceTypes, transformTypes;
+var compiled, v3Keys, definitions2, sourceVariants, sourceTypes, transformTypes;
 var init_schema = __esm({
   "schemas/schema.ts"() {
     "use strict";
-    import_ajv = __toESM(require_ajv(), 1);
+    init_ajv();
     init_pipeline_v3_schema();
-    annotations = ["x-effect", "x-effect-with-dedup", "x-secret", "x-code", "x-expected", "x-default", "x-rule"];
     compiled = /* @__PURE__ */ new Map();
     v3Keys = Object.keys(pipeline_v3_schema_default.properties);
     definitions2 = pipeline_v3_schema_default.definitions;
@@ -9496,6 +9507,7 @@ var init_schemas = __esm({
   "schemas/index.ts"() {
     "use strict";
     init_duration();
+    init_ajv();
     init_dedup_key();
     init_annotations();
     init_annotations();
@@ -28814,8 +28826,7 @@ var init_warning = __esm({
 // reconciler/migrate/decode.ts
 function decodable() {
   if (compiled4 !== void 0) return compiled4;
-  const ajv2 = new import_ajv2.Ajv({ strict: true, allErrors: true, verbose: true, allowUnionTypes: true, logger: false });
-  ajv2.addVocabulary(["x-expected"]);
+  const ajv2 = ownSchemas({ allErrors: true, verbose: true });
   ajv2.addFormat("duration", (text5) => parseDuration(text5) !== void 0);
   compiled4 = ajv2.compile(pipeline_v2_schema_default);
   return compiled4;
@@ -28849,11 +28860,10 @@ function isDeeperThan(value, depth2) {
   }
   return level.length > 0;
 }
-var import_ajv2, most2, compiled4, kafkaKeys, clickhouseKeys;
+var most2, compiled4, kafkaKeys, clickhouseKeys;
 var init_decode = __esm({
   "reconciler/migrate/decode.ts"() {
     "use strict";
-    import_ajv2 = __toESM(require_ajv(), 1);
     init_pipeline_v2_schema();
     init_schemas();
     init_limits();
@@ -31077,11 +31087,10 @@ function problemOfVariable(name3, value) {
   const entry3 = { [name3]: value };
   return fits2("vars", entry3) ? void 0 : mismatch2(setting, entry3);
 }
-var import_ajv3, amounts2, ajv, compiled5, replaced2, longest5;
+var amounts2, ajv, compiled5, replaced2, longest5;
 var init_resolve_settings = __esm({
   "reconciler/cli/invocation/resolve-settings.ts"() {
     "use strict";
-    import_ajv3 = __toESM(require_ajv(), 1);
     init_sluice_config_schema();
     init_schemas();
     init_cli_error();
@@ -31092,7 +31101,7 @@ var init_resolve_settings = __esm({
       duration: parseDuration,
       size: parseQuantity
     };
-    ajv = new import_ajv3.Ajv({ strict: true, keywords: ["x-argument", "x-commands", "x-expected", "x-flag"] });
+    ajv = ownSchemas();
     ajv.addFormat("listener", (text5) => parseListener(text5) !== void 0);
     for (const [format2, read] of Object.entries(amounts2)) ajv.addFormat(format2, (text5) => read(text5) !== void 0);
     addBound("x-from", (amount, bound) => amount >= bound);
@@ -35224,7 +35233,7 @@ var init_live_state_schema = __esm({
 
 // reconciler/preview/read-live-state.ts
 function readLiveState(answer2) {
-  compiled6 ??= new import_ajv4.Ajv({ strict: true, logger: false }).compile(live_state_schema_default);
+  compiled6 ??= ownSchemas().compile(live_state_schema_default);
   try {
     if (!compiled6(answer2)) {
       const [first3] = compiled6.errors ?? [];
@@ -35261,11 +35270,10 @@ function actualStateOf(live) {
 function actualOf({ directives: _directives, ...pipeline }) {
   return pipeline;
 }
-var import_ajv4, LiveStateError, compiled6;
+var LiveStateError, compiled6;
 var init_read_live_state = __esm({
   "reconciler/preview/read-live-state.ts"() {
     "use strict";
-    import_ajv4 = __toESM(require_ajv(), 1);
     init_live_state_schema();
     init_schemas();
     LiveStateError = class extends Error {
@@ -42924,8 +42932,8 @@ function githubReport(report) {
   const shown6 = new Set(commands.flatMap(([severity]) => ofSeverity(report.problems, severity).slice(0, mostOfKind)));
   const isCut = shown6.size < report.problems.length;
   if (isCut) for (const one2 of ofSeverity(report.problems, "info").slice(mostOfKind - 1)) shown6.delete(one2);
-  const annotations2 = report.problems.filter((one2) => shown6.has(one2)).map((one2) => annotation(report, one2));
-  return [...annotations2, ...isCut ? [countOf(report, shown6.size)] : [], ...log(textReport(report))].join("\n");
+  const annotations = report.problems.filter((one2) => shown6.has(one2)).map((one2) => annotation(report, one2));
+  return [...annotations, ...isCut ? [countOf(report, shown6.size)] : [], ...log(textReport(report))].join("\n");
 }
 function annotation({ root }, problem2) {
   const { file, line, column, severity, code: code18 } = problem2;

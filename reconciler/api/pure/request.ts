@@ -1,9 +1,10 @@
-import { Ajv, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
 import { ExpressionError } from "../../../engine/language.ts";
+import { ownSchemas } from "../../../schemas/index.ts";
 import type { ErrorBody } from "../http/api-error.ts";
 
 /** Compiles the shapes of bodies. */
-export const shapes = new Ajv({ strict: true });
+export const shapes = ownSchemas();
 
 /**
  * The body, which has that shape. Throws PureError with status 422 that names the first error (docs/api.md, Calls that

@@ -1,6 +1,6 @@
-import { Ajv, type ValidateFunction } from "ajv";
+import type { ValidateFunction } from "ajv";
 import schema from "../../../schemas/sluice-config.schema.json" with { type: "json" };
-import { parseDuration, parseQuantity } from "../../../schemas/index.ts";
+import { ownSchemas, parseDuration, parseQuantity } from "../../../schemas/index.ts";
 import { CliError } from "./cli-error.ts";
 import { type Found, parseListener, Settings } from "./settings.ts";
 import { printable } from "./terminal.ts";
@@ -36,7 +36,7 @@ const amounts: Readonly<Record<string, (text: string) => bigint | undefined>> = 
   size: parseQuantity,
 };
 
-const ajv = new Ajv({ strict: true, keywords: ["x-argument", "x-commands", "x-expected", "x-flag"] });
+const ajv = ownSchemas();
 ajv.addFormat("listener", (text: string) => parseListener(text) !== undefined);
 for (const [format, read] of Object.entries(amounts)) ajv.addFormat(format, (text) => read(text) !== undefined);
 addBound("x-from", (amount, bound) => amount >= bound);
