@@ -9,8 +9,8 @@ import type { Journal } from "../../engine/core/journal.ts";
 import { World, type Happening, type WorldOptions } from "../support/model/world.ts";
 import { openJournal } from "../support/journal.ts";
 
-/** 300 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 300);
+/** 150 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 150);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 const timeout = 120_000 + numRuns * 200;
 

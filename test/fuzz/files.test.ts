@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import type { Progress, Report } from "./files-child.ts";
 import { mutant } from "./files.ts";
 
-/** 2,000 files in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const runs = Number(process.env["FUZZ_RUNS"] ?? 2000);
+/** 1,000 files in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const runs = Number(process.env["FUZZ_RUNS"] ?? 1000);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 
 /** Milliseconds for one file, after which it is taken to hang. */

@@ -11,8 +11,8 @@ vi.setConfig({ testTimeout: 120_000 });
 
 type Step = Extract<JoinHappening, { kind: "step" }>;
 
-/** 300 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 300);
+/** 150 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 150);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 const timeout = 120_000 + numRuns * 200;
 
