@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import manifest from "../../../package.json" with { type: "json" };
+import { entryPoint } from "../../../engine/index.ts";
 import { sluice } from "../../support/daemon.ts";
 
 const recorder = fileURLToPath(new URL("../../support/record-modules.mjs", import.meta.url));
@@ -20,11 +21,13 @@ beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "sluice-modul
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** The packages that the built command loads, of those that Sluice depends on. */
-async function loadedBy(...args: string[]): Promise<{ code: number; packages: string[] }> {
+const loadedBy = (...args: string[]) => loadedByProgram(sluice, ...args);
+
+async function loadedByProgram(program: string, ...args: string[]): Promise<{ code: number; packages: string[] }> {
   const file = join(folder, "modules");
   const env = { ...process.env, LOADED_MODULES: file };
   const code = await new Promise<number>((done) => {
-    const argv = ["--import", pathToFileURL(recorder).href, sluice, ...args];
+    const argv = ["--import", pathToFileURL(recorder).href, program, ...args];
     execFile(process.execPath, argv, { env }, (error) => done(Number(error?.code ?? 0)));
   });
   const modules = await readFile(file, "utf8");
@@ -81,4 +84,11 @@ test("run, which needs the engine, is seen to load it, and not yet what only som
   expect(code).toBe(1);
   expect(packages).toEqual(expect.arrayContaining(["express", "lmdb", "prom-client", "protobufjs"]));
   expect(packages).not.toContain("@grpc/grpc-js");
+});
+
+test("a thread of pipelines loads kafkajs only when one of them reads a topic", async () => {
+  // Outside of a thread it ends as soon as it is loaded.
+  const { packages } = await loadedByProgram(entryPoint("thread"));
+  expect(packages).toContain("@clickhouse/client");
+  expect(packages).not.toContain("kafkajs");
 });

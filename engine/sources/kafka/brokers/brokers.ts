@@ -1,9 +1,6 @@
 import type { Kafka } from "kafkajs";
-import Encoder from "kafkajs/src/protocol/encoder.js";
+import type Encoder from "kafkajs/src/protocol/encoder.js";
 import type Connection from "kafkajs/src/network/connection.js";
-import apiKeys from "kafkajs/src/protocol/requests/apiKeys.js";
-import { createErrorFromCode } from "kafkajs/src/protocol/error.js";
-import { requests } from "kafkajs/src/protocol/requests/index.js";
 import type { Feed } from "../../../core/positions.ts";
 import { kafkaPartition, partitionText } from "../positions/feed.ts";
 import {
@@ -15,6 +12,7 @@ import {
   type FetchedPartition,
 } from "../protocol/fetch.ts";
 import { decodeTopicMetadata, topicMetadataRequest, topicMetadataVersion } from "../protocol/topic-metadata.ts";
+import { kafkajs } from "./kafkajs.ts";
 import type { KafkaSettings } from "./settings.ts";
 
 /** Where a partition is to be read from. */
@@ -159,6 +157,7 @@ export class Brokers {
   async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
     const { places, partitionMaxBytes, wait, minBytes } = wanted;
     const broker = await this.#connected(nodeId);
+    const { apiKeys, requests } = kafkajs();
     const make = broker.lookupRequest(apiKeys.Fetch, requests.Fetch);
     const { request, requestTimeout } = make({
       maxWaitTime: wait,
@@ -202,7 +201,7 @@ export class Brokers {
     const [leader] = (await this.leaders(topic)).values();
     if (leader === undefined) throw new Error(`topic ${topic}: expected a partition with a leader, found none`);
     const broker = await this.#connected(leader);
-    if (!speaks(broker, apiKeys.Metadata, topicMetadataVersion)) return undefined;
+    if (!speaks(broker, kafkajs().apiKeys.Metadata, topicMetadataVersion)) return undefined;
     const request = ownRequest("Metadata", topicMetadataVersion, topicMetadataRequest([topic]));
     const found = (await send(broker, request, decodeTopicMetadata)).get(topic);
     if (found === undefined) throw new Error(`topic ${topic}: expected its metadata, found none`);
@@ -270,11 +269,11 @@ function speaks({ versions }: Broker, key: number, version: number): boolean {
 /** A request that kafkajs cannot write itself. */
 function ownRequest(apiName: "Fetch" | "Metadata", apiVersion: number, body: Buffer): object {
   const encode = (): Promise<Encoder> => {
-    const encoder = new Encoder();
+    const encoder = new (kafkajs().Encoder)();
     encoder.writeBufferInternal(body);
     return Promise.resolve(encoder);
   };
-  return { apiKey: apiKeys[apiName], apiVersion, apiName, encode };
+  return { apiKey: kafkajs().apiKeys[apiName], apiVersion, apiName, encode };
 }
 
 /**
@@ -307,5 +306,5 @@ export function noLeader(feed: Feed): Error {
 
 /** The kafkajs error for the code that a broker answered. */
 export function brokerError(code: number): Error {
-  return createErrorFromCode(code);
+  return kafkajs().createErrorFromCode(code);
 }

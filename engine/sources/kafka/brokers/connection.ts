@@ -1,9 +1,10 @@
-import { Kafka, logLevel, type ISocketFactory, type KafkaConfig, type SASLOptions } from "kafkajs";
+import type { ISocketFactory, Kafka, KafkaConfig, SASLOptions } from "kafkajs";
 import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import { clippedTo } from "../../../peers/foreign-text.ts";
 import { TargetPolicy } from "../../../peers/targets.ts";
 import { hidingFrom } from "./failures.ts";
+import { kafkajs } from "./kafkajs.ts";
 import { patchKafkajs } from "./kafkajs-patches.ts";
 import { socketsWithin } from "./sockets.ts";
 
@@ -30,7 +31,7 @@ export function kafkaClient(
     // The callers retry and report failures: retries within the client would hide how long an outage lasts.
     retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 1_000 },
     socketFactory,
-    logLevel: logLevel.WARN,
+    logLevel: kafkajs().logLevel.WARN,
     logCreator: () => (entry) =>
       log.debug({ client: clientId, reason: clippedTo(hide(entry.log.message), 500) }, "Kafka client."),
   };
@@ -38,7 +39,7 @@ export function kafkaClient(
   if (ssl !== undefined) config.ssl = ssl;
   const sasl = saslOf(connection);
   if (sasl !== undefined) config.sasl = sasl;
-  return new Kafka(config);
+  return new (kafkajs().Kafka)(config);
 }
 
 /** TLS of at least version 1.2 where the protocol ends with SSL, with the system's CAs where no other is given. */

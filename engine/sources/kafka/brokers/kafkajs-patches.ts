@@ -1,9 +1,9 @@
-import Broker from "kafkajs/src/broker/index.js";
-import Connection from "kafkajs/src/network/connection.js";
-import { lookup } from "kafkajs/src/protocol/requests/index.js";
-import scram from "kafkajs/src/broker/saslAuthenticator/scram.js";
-import RequestQueue, { type SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
+import type Broker from "kafkajs/src/broker/index.js";
+import type Connection from "kafkajs/src/network/connection.js";
+import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
+import type { SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
 import { Answers } from "./answers.ts";
+import { kafkajs } from "./kafkajs.ts";
 
 const lengthBytes = Int32Array.BYTES_PER_ELEMENT;
 
@@ -33,8 +33,9 @@ const connectionOf = new WeakMap<RequestQueue, Connection>();
  * the next connection to it, misread every answer from then on, and end the process where a length does not fit.
  */
 function forgetPartsOfAnswers(): void {
-  const { connect } = Connection.prototype;
-  Connection.prototype.connect = function (this: Connection): Promise<boolean> {
+  const { prototype } = kafkajs().Connection;
+  const { connect } = prototype;
+  prototype.connect = function (this: Connection): Promise<boolean> {
     connectionOf.set(this.requestQueue, this);
     if (!this.isConnected()) {
       // Bytes that the previous connection still delivers belong to requests that were given up.
@@ -50,7 +51,7 @@ function forgetPartsOfAnswers(): void {
  * read the same bytes for ever, or keep up to 2 GiB. Here it ends the connection, as any error of the socket does.
  */
 function endAtUnreadableAnswers(): void {
-  Connection.prototype.processData = function (this: Connection, data: Buffer): void {
+  kafkajs().Connection.prototype.processData = function (this: Connection, data: Buffer): void {
     try {
       takeAnswers(this, data);
     } catch (error) {
@@ -84,8 +85,9 @@ function takeAnswers(connection: Connection, data: Buffer): void {
  * nine connections of an idle pipeline with three brokers cost 3.7 % of a core.
  */
 function lookOnlyForRequestsThatWait(): void {
-  const { scheduleCheckPendingRequests } = RequestQueue.prototype;
-  RequestQueue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
+  const { prototype } = kafkajs().RequestQueue;
+  const { scheduleCheckPendingRequests } = prototype;
+  prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
     if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
   };
 }
@@ -101,13 +103,14 @@ function lookForLateAnswersWhenDue(): void {
   // A request that was sent before this patch counts from now on.
   const dueTime = (request: SocketRequest): number =>
     dueTimes.get(request) ?? performance.now() + request.requestTimeout;
-  const { sendSocketRequest } = RequestQueue.prototype;
-  RequestQueue.prototype.sendSocketRequest = function (this: RequestQueue, request): void {
+  const { prototype } = kafkajs().RequestQueue;
+  const { sendSocketRequest } = prototype;
+  prototype.sendSocketRequest = function (this: RequestQueue, request): void {
     dueTimes.set(request, performance.now() + request.requestTimeout);
     sendSocketRequest.call(this, request);
     this.scheduleRequestTimeoutCheck();
   };
-  RequestQueue.prototype.scheduleRequestTimeoutCheck = function (this: RequestQueue): void {
+  prototype.scheduleRequestTimeoutCheck = function (this: RequestQueue): void {
     clearTimeout(this.requestTimeoutIntervalId);
     if (this.inflight.size === 0) return;
     const check = (): void => {
@@ -130,8 +133,9 @@ const longestThrottle = 30_000;
  * that broker, and the requests that wait have no time limit: nothing is read, without an error.
  */
 function obeyThrottlingForAWhile(): void {
-  const { maybeThrottle } = RequestQueue.prototype;
-  RequestQueue.prototype.maybeThrottle = function (this: RequestQueue, milliseconds): void {
+  const { prototype } = kafkajs().RequestQueue;
+  const { maybeThrottle } = prototype;
+  prototype.maybeThrottle = function (this: RequestQueue, milliseconds): void {
     maybeThrottle.call(this, milliseconds && Math.min(milliseconds, longestThrottle));
   };
 }
@@ -144,8 +148,9 @@ const mostIterations = 100_000;
  * whole process has four of, for files, compression and names.
  */
 function deriveKeysInFewIterations(): void {
-  const { hi } = scram.SCRAM;
-  scram.SCRAM.hi = (password, salt, iterations, digest) => {
+  const { SCRAM } = kafkajs().scram;
+  const { hi } = SCRAM;
+  SCRAM.hi = (password, salt, iterations, digest) => {
     if (iterations <= mostIterations) return hi(password, salt, iterations, digest);
     return Promise.reject(new Error(`expected at most ${mostIterations} iterations, found ${iterations}`));
   };
@@ -157,12 +162,13 @@ function deriveKeysInFewIterations(): void {
  * connection on which no answer was readable, takes it for one that is ready, and sends nothing on it: here it is closed.
  */
 function askForVersionsAgain(): void {
-  const { connect, isConnected } = Broker.prototype;
+  const { prototype } = kafkajs().Broker;
+  const { connect, isConnected } = prototype;
   // Its connections come back with the next request, also where nobody asked for the versions.
-  Broker.prototype.isConnected = function (this: Broker): boolean {
+  prototype.isConnected = function (this: Broker): boolean {
     return this.versions !== null && isConnected.call(this);
   };
-  Broker.prototype.connect = async function (this: Broker): Promise<void> {
+  prototype.connect = async function (this: Broker): Promise<void> {
     const isKnown = this.versions !== null && !this.isConnected();
     const before = this.lookupRequest;
     try {
@@ -186,7 +192,7 @@ function endConnections({ connectionPool }: Broker, error: Error): void {
 
 /** Finds the version of a request. Where it is not supported, the versions are asked for again before the next request. */
 function forgettingLookup(broker: Broker): Broker["lookupRequest"] {
-  const find = lookup(broker.versions!);
+  const find = kafkajs().lookup(broker.versions!);
   return (key, request) => {
     try {
       const found = find(key, request);
