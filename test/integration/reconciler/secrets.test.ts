@@ -38,6 +38,12 @@ afterEach(() => running.close());
 const post = async (token: string): Promise<number> =>
   (await running.post("orders", token, { id: 1, level: "error" })).status;
 
+/** Resolves when the pipeline has written an event: it runs with the values that its secrets had when it was launched. */
+const written = async (token: string): Promise<void> => {
+  expect(await post(token)).toBe(202);
+  await running.until("orders", ({ stream }) => stream?.messages === 0);
+};
+
 test("a brought token counts with its new value without a commit, and only that", async () => {
   expect(await post("the-first-of-tokens")).toBe(202);
   expect((await turn()).outcomes).toEqual([]);
@@ -55,6 +61,7 @@ test("a secret of the target that changes starts the pipeline anew; one that is 
   const made = running.engine.tokens.show("orders").created_at;
   await writeFile(join(secrets, "password"), "nobody");
   expect((await turn()).plan?.changes[0]).toMatchObject({ cause: "SecretChanged" });
+  await written("the-first-of-tokens");
   expect((await turn()).outcomes).toEqual([]);
   expect(running.engine.tokens.show("orders").created_at).toBe(made);
   await rm(join(secrets, "password"));
