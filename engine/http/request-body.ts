@@ -4,6 +4,9 @@ import type { Room } from "../flow/room.ts";
 /** How long a body may take to arrive, in milliseconds. */
 const bodyTimeout = 15_000;
 
+/** Requests whose body did not arrive in time. */
+const slow = new WeakSet<IncomingMessage>();
+
 /** The limits of a body. */
 export interface BodyLimits {
   /** Bytes of the largest body. */
@@ -64,12 +67,13 @@ export function receiveBody(
 /**
  * Reads the rest of the body of a refused request and drops it: a sender that is cut off while it sends may not read
  * the answer. Gives up after twice `most` bytes: who sends more than that learns why only if it reads while it sends.
+ * Waits no second time for a body that did not arrive in time.
  */
 export async function discardBody(
   request: IncomingMessage,
   { most, timeout }: Pick<BodyLimits, "most" | "timeout">,
 ): Promise<void> {
-  if (request.readableEnded) return;
+  if (request.readableEnded || slow.has(request)) return;
   let left = 2 * most;
   await eachChunk(request, timeout, (chunk) => {
     left -= chunk.length;
@@ -108,7 +112,10 @@ function eachChunk(request: IncomingMessage, timeout = bodyTimeout, take: (chunk
     const onBreak = (): void => {
       if (!isOver) finish(new BodyRefused("broken off", "the body broke off"));
     };
-    const onTimeout = (): void => finish(new BodyRefused("slow", "the body did not arrive in time"));
+    const onTimeout = (): void => {
+      slow.add(request);
+      finish(new BodyRefused("slow", "the body did not arrive in time"));
+    };
     const timer = setTimeout(onTimeout, timeout);
     // Also a connection that breaks later must not raise an unhandled error.
     request.on("error", onBreak);

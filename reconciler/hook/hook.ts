@@ -64,7 +64,7 @@ export class Hook {
       reply(request, response, answer);
       // A sender whose connection is closed while it sends may never see the answer.
       const timeout = Math.min(drainTime, this.#limits.timeout ?? drainTime);
-      if (answer.status !== 408) await discardBody(request, { ...this.#limits, timeout });
+      await discardBody(request, { ...this.#limits, timeout });
       response.end();
     });
   };

@@ -57,7 +57,7 @@ export class WebhookIntake {
     } catch (error) {
       reply = replyTo(error);
     }
-    if (!request.readableEnded && reply.status !== 408) await discardBody(request, this.#limits);
+    await discardBody(request, this.#limits);
     const isKnown = pipeline_id !== undefined && this.#port.admits(pipeline_id) !== "unknown";
     this.#port.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
     answer(request, response, reply);

@@ -13,9 +13,8 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
     await receiveBody(request, limits, (chunk) => void chunks.push(chunk));
     return Buffer.concat(chunks);
   } catch (error) {
-    const refusal = error instanceof BodyRefused ? refusalOf(error) : (error as ApiError);
-    if (refusal.body.status !== 408) await discardBody(request, limits);
-    throw refusal;
+    await discardBody(request, limits);
+    throw error instanceof BodyRefused ? refusalOf(error) : error;
   }
 }
 

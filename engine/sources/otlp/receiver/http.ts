@@ -58,7 +58,7 @@ export class OtlpHttp {
       received = await this.#receive(request, { asked, signal, encoding }, size);
     } catch (error) {
       received = { outcome: error instanceof BodyRefused ? outcomeOfBody(error) : outcomeOf(error) };
-      if (received.outcome.kind !== "slow") await discardBody(request, this.#limits);
+      await discardBody(request, this.#limits);
     }
     this.#receiver.answered(received, { asked, signal, transport: "http", started, ...size });
     answer(request, response, replyTo(received.outcome, encoding));
