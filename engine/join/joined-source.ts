@@ -6,7 +6,7 @@ import { joinFeed, type Chunk, type PositionRange } from "../core/positions.ts";
 import type { Source, SourceSignals } from "../core/source.ts";
 import { Event } from "../event/event.ts";
 import { isPassing, storageError } from "../state/storage-error.ts";
-import type { Rows } from "./log.ts";
+import type { Rows } from "./unsettled-rows.ts";
 import type { TemporalJoin } from "./temporal-join.ts";
 
 /** The origin of the rows of a join, which no topic and no signal is called. */

@@ -23,13 +23,12 @@ import {
   type SegmentHead,
   segmentHeadLength,
 } from "./part.ts";
+import { type RowPart, type Rows, UnsettledRows } from "./unsettled-rows.ts";
 
 /** A segment gets no further step from this size on, in bytes. */
 const usualSegment = 64 * 1024 * 1024;
 /** Batches whose steps are remembered: more than may be pending at the same time. */
 const rememberedTokens = 1_000;
-/** Rows of the newest parts are kept in memory until they are read, up to so many bytes. */
-const keptRows = 32 * 1024 * 1024;
 
 export interface LogOptions {
   /** Identifies keys, windows and sides, 32 hex digits. Entries of another shape are forgotten. */
@@ -39,26 +38,6 @@ export interface LogOptions {
   /** The tokens of the batches that are not committed yet: their steps must be known. */
   pending: Iterable<string>;
   segmentBytes?: number;
-}
-
-/** A part with rows that are not settled. */
-interface RowPart {
-  segment: number;
-  /** Where the part begins. */
-  offset: number;
-  first: number;
-  count: number;
-}
-
-/** Rows of one part. */
-export interface Rows {
-  /** The sequence of the first. */
-  first: number;
-  /** The batch clock of the step that made them, in milliseconds since the epoch. */
-  clock: number;
-  /** Where each begins and ends in `bytes`: the end of one is the beginning of the next. */
-  places: Uint32Array;
-  bytes: Buffer;
 }
 
 interface Segment {
@@ -90,18 +69,13 @@ export class JoinLog {
   #active: DiskFile | undefined;
   /** Bytes of an unfinished step may follow the last durable one. */
   #isRagged = false;
-  #rowParts: RowPart[] = [];
-  #nextRow = 1;
+  readonly #rows: UnsettledRows;
   /** The time of the last step. */
   #time = 0;
-  #trimmed: number;
   /** Of the batches whose steps are durable, each with its segment. */
   readonly #tokens = new Map<string, number>();
   /** Of the batches that are not committed: a segment with the step of one stays. */
   readonly #pending: Set<string>;
-  /** By the first row of their part. */
-  readonly #kept = new Map<number, Rows>();
-  #keptBytes = 0;
   readonly #shape: string;
 
   private constructor(
@@ -115,7 +89,7 @@ export class JoinLog {
     this.#files = files;
     this.#segments = segments;
     this.#active = active;
-    this.#trimmed = options.trimmed;
+    this.#rows = new UnsettledRows(options.trimmed);
     this.#pending = new Set(options.pending);
     this.#shape = options.shape;
     this.#segmentBytes = options.segmentBytes ?? usualSegment;
@@ -154,9 +128,9 @@ export class JoinLog {
     }
     const active = await openActive(files, segments.at(-1));
     const log = new JoinLog(disk, files, segments, active, options);
-    log.#load(loads);
+    log.#load(loads, options.trimmed);
     const isSame = counting < found.length;
-    if (!isSame) await log.#roll({ keptUpTo: log.#nextRow - 1, isFresh: true });
+    if (!isSame) await log.#roll({ keptUpTo: log.lastRow, isFresh: true });
     // A later start finds the same entries, but has not forgotten them.
     return { log, forgotten: isSame ? 0 : forgotten };
   }
@@ -173,12 +147,12 @@ export class JoinLog {
 
   /** The sequence of the newest row. */
   get lastRow(): number {
-    return this.#nextRow - 1;
+    return this.#rows.next - 1;
   }
 
   /** Rows that are not settled. */
   get unsettledRows(): number {
-    return this.#rowParts.reduce((sum, { first, count }) => sum + count - Math.max(0, this.#trimmed - first + 1), 0);
+    return this.#rows.count;
   }
 
   /** Bytes of its files. */
@@ -192,7 +166,7 @@ export class JoinLog {
    */
   async write(parts: AsyncIterable<Part>): Promise<PlacedEntries[]> {
     await this.#cut();
-    if (this.#current.end >= this.#segmentBytes) await this.#roll({ keptUpTo: this.#nextRow - 1, isFresh: false });
+    if (this.#current.end >= this.#segmentBytes) await this.#roll({ keptUpTo: this.lastRow, isFresh: false });
     const [segment, file] = [this.#current, this.#active!];
     const placed: PlacedEntries[] = [];
     const written: { part: Part; offset: number; bytes: Buffer }[] = [];
@@ -215,19 +189,13 @@ export class JoinLog {
 
   /** The rows from `position` on, of one part, if there are any. Settled rows may be returned or not. */
   async rowsFrom(position: number): Promise<Rows | undefined> {
-    const part = this.#partOf(position);
-    if (part === undefined) return undefined;
-    const kept = this.#kept.get(part.first);
-    return kept ?? this.#readRows(part);
+    const part = this.#rows.partOf(position);
+    return part && (this.#rows.kept(part) ?? this.#readRows(part));
   }
 
   /** Rows before `position` are read, and need not be kept in memory. */
   passed(position: number): void {
-    for (const [first, rows] of this.#kept) {
-      if (first + rows.places.length - 1 > position) continue;
-      this.#kept.delete(first);
-      this.#keptBytes -= rows.bytes.length;
-    }
+    this.#rows.passed(position);
   }
 
   /** The bytes of buffered events, in the order of their places. Throws EngineError STORAGE_FAILED where one is damaged. */
@@ -241,10 +209,7 @@ export class JoinLog {
 
   /** Rows up to `position` are settled. */
   trim(position: number): void {
-    this.#trimmed = Math.max(this.#trimmed, position);
-    const keep = this.#rowParts.findIndex(({ first, count }) => first + count - 1 > this.#trimmed);
-    this.#rowParts.splice(0, keep === -1 ? this.#rowParts.length : keep);
-    this.passed(this.#trimmed);
+    this.#rows.settle(position);
   }
 
   /**
@@ -252,7 +217,7 @@ export class JoinLog {
    * oldest first.
    */
   get settledSegments(): { number: number; bytes: number }[] {
-    const holding = new Set(this.#rowParts.map(({ segment }) => segment));
+    const holding = this.#rows.segments;
     for (const token of this.#pending) holding.add(this.#tokens.get(token) ?? 0);
     return this.#segments
       .slice(0, -1)
@@ -270,7 +235,7 @@ export class JoinLog {
   /** Begins a segment: rows after `keptUpTo` that are in earlier ones do not count. */
   async drop(keptUpTo: number): Promise<void> {
     await this.#roll({ keptUpTo, isFresh: true });
-    this.#dropRows(keptUpTo);
+    this.#rows.drop(keptUpTo);
   }
 
   async close(): Promise<void> {
@@ -282,32 +247,24 @@ export class JoinLog {
     return this.#segments.at(-1)!;
   }
 
-  #load(parts: readonly LoadedPart[]): void {
+  #load(parts: readonly LoadedPart[], trimmed: number): void {
     const remaining = parts[Symbol.iterator]();
     let next = remaining.next();
     for (const { head, number } of this.#segments) {
-      this.#nextRow = Math.max(this.#nextRow, head.firstRow);
+      this.#rows.reach(head.firstRow);
       this.#time = head.time;
       // What was dropped came before this segment.
-      this.#dropRows(head.keptUpTo);
+      this.#rows.drop(head.keptUpTo);
       for (; next.done !== true && next.value.number === number; next = remaining.next()) {
         const { firstRow: first, rowEnds, token, clock, isMoved } = next.value.head;
         this.#remember(token, number);
         if (!isMoved) this.#time = clock;
         if (rowEnds.length === 0) continue;
-        this.#rowParts.push({ segment: number, offset: next.value.offset, first, count: rowEnds.length });
-        this.#nextRow = first + rowEnds.length;
+        this.#rows.add({ segment: number, offset: next.value.offset, first, count: rowEnds.length });
       }
     }
-    this.#nextRow = Math.max(this.#nextRow, this.#trimmed + 1);
-    this.trim(this.#trimmed);
-  }
-
-  /** Rows after `keptUpTo` that are there do not count any more. */
-  #dropRows(keptUpTo: number): void {
-    this.#rowParts = this.#rowParts
-      .map((part) => ({ ...part, count: Math.min(part.count, keptUpTo - part.first + 1) }))
-      .filter(({ count }) => count > 0);
+    this.#rows.reach(trimmed + 1);
+    this.#rows.settle(trimmed);
   }
 
   #note(segment: number, part: Part, offset: number, bytes: Buffer): void {
@@ -318,13 +275,9 @@ export class JoinLog {
       this.#pending.add(token);
     }
     if (rowEnds.length === 0) return;
-    this.#rowParts.push({ segment, offset, first, count: rowEnds.length });
-    this.#nextRow = first + rowEnds.length;
-    if (this.#keptBytes + bytes.length > keptRows) return;
-    this.#keptBytes += bytes.length;
+    this.#rows.add({ segment, offset, first, count: rowEnds.length });
     const rowsAt = headLengthOf(bytes)!;
-    const places = Uint32Array.of(rowsAt, ...rowEnds.map((end) => rowsAt + end));
-    this.#kept.set(first, { first, clock, places, bytes });
+    this.#rows.keep({ first, clock, places: placesOf(rowsAt, rowEnds), bytes });
   }
 
   #remember(token: string, segment: number): void {
@@ -333,18 +286,6 @@ export class JoinLog {
     if (this.#tokens.size <= rememberedTokens) return;
     const [oldest] = this.#tokens.keys();
     this.#tokens.delete(oldest!);
-  }
-
-  /** The part with a row, or the first one after it. */
-  #partOf(position: number): RowPart | undefined {
-    let [low, high] = [0, this.#rowParts.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const { first, count } = this.#rowParts[middle]!;
-      if (first + count - 1 < position) low = middle + 1;
-      else high = middle;
-    }
-    return this.#rowParts[low];
   }
 
   async #readRows({ segment, offset, first, count }: RowPart): Promise<Rows> {
@@ -358,8 +299,7 @@ export class JoinLog {
     if (read < bytes.length || !areWholeRows(part, bytes)) {
       throw damaged(this.#files.path(segment), offset);
     }
-    const places = Uint32Array.of(0, ...part.rowEnds.subarray(0, count));
-    return { first, clock: part.clock, places, bytes };
+    return { first, clock: part.clock, places: placesOf(0, part.rowEnds.subarray(0, count)), bytes };
   }
 
   /** Cuts what an unfinished step has left. */
@@ -372,7 +312,7 @@ export class JoinLog {
 
   async #roll(begun: Pick<SegmentHead, "keptUpTo" | "isFresh">): Promise<void> {
     const number = (this.#segments.at(-1)?.number ?? 0) + 1;
-    const head: SegmentHead = { shape: this.#shape, firstRow: this.#nextRow, time: this.#time, ...begun };
+    const head: SegmentHead = { shape: this.#shape, firstRow: this.#rows.next, time: this.#time, ...begun };
     await this.#files.make(number, encodeSegmentHead(head));
     const file = await this.#files.openToWrite(number);
     // Its steps are durable; nothing is written to it any more.
@@ -393,6 +333,13 @@ function firstCounting(segments: readonly { head: SegmentHead }[], shape: string
   const fresh = segments.findLastIndex(({ head }) => head.isFresh);
   const other = segments.findLastIndex(({ head }) => head.shape !== shape);
   return Math.max(fresh, other + 1, 0);
+}
+
+/** The `places` of rows that begin at `start`, by where each ends after that. There may be more than a call takes arguments. */
+function placesOf(start: number, ends: ArrayLike<number>): Uint32Array {
+  const places = new Uint32Array(ends.length + 1).fill(start);
+  for (let index = 0; index < ends.length; index += 1) places[index + 1]! += ends[index]!;
+  return places;
 }
 
 /** Opens the newest segment to write after its last whole step; undefined where there is none. */

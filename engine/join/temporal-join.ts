@@ -3,11 +3,12 @@ import type { Disk } from "../core/disk.ts";
 import { Mutex } from "../flow/mutex.ts";
 import { arrivalsOf, clockOf } from "./arrivals.ts";
 import { BufferedEvents, type Location, type Side } from "./buffered-events.ts";
-import { JoinLog, type LogOptions, type PlacedEntries, type Rows } from "./log.ts";
+import { JoinLog, type LogOptions, type PlacedEntries } from "./log.ts";
 import type { FoundEntry, LogReader } from "./log-reading.ts";
 import type { Part } from "./part.ts";
 import { type OutputField, RowFields } from "./row-fields.ts";
 import { type Pair, StepRows } from "./step-rows.ts";
+import type { Rows } from "./unsettled-rows.ts";
 
 export interface JoinSettings {
   /** How long events of a side wait, in milliseconds; 0 without an end. */

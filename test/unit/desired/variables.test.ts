@@ -56,6 +56,16 @@ test("a field names the variables from which it is made, wherever its file has i
   expect(one?.place(["sources", 0, "topic"])).toMatchObject({ line: 12 });
 });
 
+test("a file does not grow without a bound by what its variables stand for", () => {
+  const long = "x".repeat(1_000);
+  const with1000 = (count: number): string =>
+    kafkaPipeline.replace("sink:", `name: "${"${var:LONG}".repeat(count)}"\nsink:`);
+  expect(of(with1000(1_048), { LONG: long }).pipelines[0]?.config.name).toHaveLength(1_048_000);
+  const { refused, problems: said } = of(with1000(1_049), { LONG: long });
+  expect(refused).toHaveLength(1);
+  expect(said).toMatchObject([{ code: "VARIABLE", path: "name", found: "more" }]);
+});
+
 test("a reference in the first of two values of a key has a place within the file", () => {
   const [value, end] = [`name: ${"long ".repeat(20)}\${var:NONE}`, "name: short"];
   const lines = `version: v3\n${value}\n${end}\n`.split("\n");

@@ -67,7 +67,16 @@ function configOf(time_window: string): JoinConfig {
   };
 }
 
-async function step(of: OpenJoin, token: number, at: number, ...events: [Side, string, object][]): Promise<void> {
+type Arrival = [Side, string, object];
+
+function step(of: OpenJoin, token: number, at: number, ...events: Arrival[]): Promise<void> {
+  return stepWith(of, { token, at, events });
+}
+
+async function stepWith(
+  of: OpenJoin,
+  { token, at, events }: { token: number; at: number; events: readonly Arrival[] },
+): Promise<void> {
   const writer = new ArrivalWriter(begin + at);
   const print = new Uint32Array(4);
   for (const [side, key, event] of events) {
@@ -156,11 +165,7 @@ test("files without anything that counts are removed; what counts of a mostly em
   const made = await one.open();
   const large = "x".repeat(3_000);
   // A step is written to one file, so this one is larger than the usual size.
-  const events = Array.from({ length: 25_000 }, (_, index): [Side, string, object] => [
-    "right",
-    `${index}`,
-    { b: index, large },
-  ]);
+  const events = Array.from({ length: 25_000 }, (_, index): Arrival => ["right", `${index}`, { b: index, large }]);
   await step(one, 1, 0, ...events);
   await step(one, 2, 1, ...events.slice(0, 24_000));
   const before = made.bytes;
@@ -176,6 +181,20 @@ test("files without anything that counts are removed; what counts of a mostly em
   const other = open();
   await step(other, 4, 3, ["left", "24999", { a: 3 }]);
   expect((await rowsOf(other)).at(-1)).toEqual({ a: 3, b: 24_999 });
+});
+
+test("a step may make far more rows than a call takes arguments, and a start reads them", async () => {
+  const one = open();
+  const lefts = Array.from({ length: 200_000 }, (_, a): Arrival => ["left", "x", { a }]);
+  await stepWith(one, { token: 1, at: 0, events: [["right", "x", { b: 1 }], ...lefts] });
+  const expected = [{ a: 0, b: 1 }, 200_000, { a: 199_999, b: 1 }];
+  const seen = async (of: OpenJoin): Promise<unknown[]> => {
+    const rows = await rowsOf(of);
+    return [rows[0], rows.length, rows.at(-1)];
+  };
+  expect(await seen(one)).toEqual(expected);
+  await one.close();
+  expect(await seen(open())).toEqual(expected);
 });
 
 test("a folder holds steps once there was one", async () => {

@@ -57,6 +57,17 @@ test.each([
     "a megabyte of keys that nobody knows",
     json(Object.fromEntries(Array.from({ length: 40_000 }, (_, n) => [`sourcs${n}`, n]))),
   ],
+  [
+    "a megabyte of references to variables that are not set",
+    goodPipeline.replace("sink:", `name: "${"${var:A}".repeat(125_000)}"\nsink:`),
+  ],
+  [
+    "thousands of uses of a long text with references to variables that are not set",
+    kafkaPipeline.replace(
+      "sink:",
+      `metadata: { tags: [&t "${"${var:A}".repeat(10_000)}", ${"*t, ".repeat(20_000)}] }\nsink:`,
+    ),
+  ],
   ["an expression of brackets", goodPipeline.replace("amount > 0", `"${"(".repeat(60_000)}"`)],
   ["a type of brackets", goodPipeline.replace("Int64", `"${"Array(".repeat(100_000)}"`)],
 ])("a file with %s is read in bounded time, and its problems are too", { timeout }, (_, content) => {
