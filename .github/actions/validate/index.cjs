@@ -7244,7 +7244,8 @@ var init_pipeline_v3_schema = __esm({
               "x-effect": "restart",
               type: "string",
               pattern: "\\S",
-              "x-expected": "a text that is not blank"
+              "x-expected": "a text of at most 1,000 characters that is not blank",
+              maxLength: 1e3
             },
             type: {
               description: "Kind of its value. Precision names such as int64 mean their basic type; datetime means string.",
@@ -21816,7 +21817,7 @@ function readFields(entries, nameKey, typeKey) {
   const fields = /* @__PURE__ */ new Map();
   for (const entry3 of entries) {
     const name3 = entry3.get(nameKey).text;
-    if (name3 === void 0) return void 0;
+    if (name3 === void 0 || name3.length > longestName) return void 0;
     fields.set(name3, typeNamed(entry3.get(typeKey).text));
   }
   return fields.size === 0 ? void 0 : fields;
@@ -21828,13 +21829,14 @@ function typeNamed(name3) {
     return void 0;
   }
 }
-var known;
+var known, longestName;
 var init_feeds = __esm({
   "reconciler/validate/rules/feeds.ts"() {
     "use strict";
     init_schemas();
     init_problem();
     known = /* @__PURE__ */ new WeakMap();
+    longestName = 1e3;
   }
 });
 
@@ -25055,22 +25057,55 @@ var init_desired_pipeline = __esm({
   }
 });
 
+// reconciler/language/limits.ts
+var maxFileBytes, maxDepth, maxValues, maxFileValues, maxDocuments;
+var init_limits = __esm({
+  "reconciler/language/limits.ts"() {
+    "use strict";
+    maxFileBytes = 1024 * 1024;
+    maxDepth = 32;
+    maxValues = 1e5;
+    maxFileValues = 25e4;
+    maxDocuments = 1e3;
+  }
+});
+
 // reconciler/language/variables.ts
 function withVariables(document2, variables) {
   const problems = [];
+  let room = maxFileBytes;
   const replaced3 = document2.replacing((scalar3, path2) => {
-    if (typeof scalar3.value !== "string" || !scalar3.value.includes("${var:")) return scalar3;
+    if (typeof scalar3.value !== "string" || !scalar3.value.includes("${var:") || room < 0) return scalar3;
     const text5 = scalar3.value;
     const found2 = [...text5.matchAll(references)].filter(([spelled2]) => spelled2 !== "$${");
-    const wrong = found2.flatMap((reference) => problemOf2(document2, path2, reference, variables) ?? []);
-    problems.push(...wrong);
-    if (found2.length === 0 || wrong.length > 0) return scalar3;
+    if (found2.length === 0) return scalar3;
+    room -= Math.max(text5.length, lengthWith(text5, found2, variables));
+    const wrong = room < 0 ? [tooLong(document2, path2)] : problemsOf2(document2, path2, found2, variables);
+    for (const one2 of wrong) problems.push(one2);
+    if (wrong.length > 0) return scalar3;
     const value = text5.replaceAll(references, (spelled2, name3) => variables.get(name3 ?? "") ?? spelled2);
     const isWhole = found2[0]?.[0] === text5;
-    const made2 = { ...scalar3, value, variables: found2.map(([, name3 = ""]) => name3) };
+    const made2 = { ...scalar3, value, variables: [...new Set(found2.map(([, name3 = ""]) => name3))] };
     return isWhole ? typed3(made2, value, typesAt(path2)) : made2;
   });
   return problems.length === 0 ? replaced3 : replaced3.with(problems);
+}
+function lengthWith(text5, found2, variables) {
+  let length = text5.length;
+  for (const [spelled2, name3 = ""] of found2) length += (variables.get(name3)?.length ?? spelled2.length) - spelled2.length;
+  return length;
+}
+function tooLong(document2, path2) {
+  const expected3 = `texts with variables that have at most ${maxFileBytes} characters together, as a file may have`;
+  return problem("VARIABLE", document2.place(path2), { path: path2, expected: expected3, found: "more" });
+}
+function problemsOf2(document2, path2, found2, variables) {
+  const problems = [];
+  for (const reference of found2) {
+    const one2 = problemOf2(document2, path2, reference, variables);
+    if (one2 !== void 0 && problems.push(one2) === mostTold) break;
+  }
+  return problems;
 }
 function problemOf2(document2, path2, { 0: spelled2, 1: name3 = "", index }, variables) {
   const place = document2.placeInside(path2, index ?? 0);
@@ -25098,14 +25133,16 @@ function typed3(scalar3, text5, types2) {
   const items = text5.split(",").map((item5) => ({ ...scalar3, value: item5.trim() }));
   return { kind: "list", at: scalar3.at, items };
 }
-var noVariables, references, fixed;
+var noVariables, references, mostTold, fixed;
 var init_variables = __esm({
   "reconciler/language/variables.ts"() {
     "use strict";
     init_schemas();
+    init_limits();
     init_problem();
     noVariables = /* @__PURE__ */ new Map();
     references = /\$\$\{|\$\{var:([^}]*)\}?/g;
+    mostTold = 20;
     fixed = ["version", "pipeline_id"];
   }
 });
@@ -25124,19 +25161,6 @@ var init_desired_state = __esm({
       adopt: false,
       recreate: false
     };
-  }
-});
-
-// reconciler/language/limits.ts
-var maxFileBytes, maxDepth, maxValues, maxFileValues, maxDocuments;
-var init_limits = __esm({
-  "reconciler/language/limits.ts"() {
-    "use strict";
-    maxFileBytes = 1024 * 1024;
-    maxDepth = 32;
-    maxValues = 1e5;
-    maxFileValues = 25e4;
-    maxDocuments = 1e3;
   }
 });
 
@@ -30997,7 +31021,7 @@ function resolveSettings(command2, { flags, env, file }) {
     new Map(file.map((entry3) => [entry3.key, fromFile(entry3)])),
     new Map(taken.flatMap((setting) => fromDefault(setting)))
   ];
-  const problems = [...problemsOfFile(file), ...layers.slice(0, 2).flatMap(problemsOf2)];
+  const problems = [...problemsOfFile(file), ...layers.slice(0, 2).flatMap(problemsOf3)];
   if (problems.length > 0) throw new CliError(problems.join("\n"));
   for (const [at2, layer] of layers.entries()) {
     for (const name3 of layer.keys()) for (const weaker of layers.slice(at2 + 1)) dropReplaced(name3, weaker);
@@ -31059,7 +31083,7 @@ function mapping2(given4) {
   const pairs2 = lines.map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
   return Object.fromEntries(pairs2.map(([, name3 = "", value = ""]) => [name3, value]));
 }
-function problemsOf2(given4) {
+function problemsOf3(given4) {
   return [...given4].flatMap(([name3, { value, origin: origin3 }]) => {
     const setting = settings.find((candidate) => candidate.name === name3);
     return setting && !fits2(name3, value) ? [`${origin3}: ${mismatch2(setting, value)}`] : [];

@@ -84,12 +84,15 @@ function fieldsOf(list: View, nameKey: string, typeKey: string): Feed["fields"] 
   return fields;
 }
 
+/** Characters that the schema allows the name of a declared field: each dot of one is a level of the types. */
+const longestName = 1000;
+
 /** Undefined as soon as one name cannot be read: the schema then reports a problem, and no rule should guess. */
 function readFields(entries: readonly View[], nameKey: string, typeKey: string): Feed["fields"] {
   const fields = new Map<string, FieldType | undefined>();
   for (const entry of entries) {
     const name = entry.get(nameKey).text;
-    if (name === undefined) return undefined;
+    if (name === undefined || name.length > longestName) return undefined;
     fields.set(name, typeNamed(entry.get(typeKey).text));
   }
   return fields.size === 0 ? undefined : fields;

@@ -56,12 +56,15 @@ test("a field names the variables from which it is made, wherever its file has i
   expect(one?.place(["sources", 0, "topic"])).toMatchObject({ line: 12 });
 });
 
+/** A file with as many uses of a variable. */
+function using(variable: string, count: number): string {
+  return kafkaPipeline.replace("sink:", `name: "${`\${var:${variable}}`.repeat(count)}"\nsink:`);
+}
+
 test("a file does not grow without a bound by what its variables stand for", () => {
   const long = "x".repeat(1_000);
-  const with1000 = (count: number): string =>
-    kafkaPipeline.replace("sink:", `name: "${"${var:LONG}".repeat(count)}"\nsink:`);
-  expect(of(with1000(1_048), { LONG: long }).pipelines[0]?.config.name).toHaveLength(1_048_000);
-  const { refused, problems: said } = of(with1000(1_049), { LONG: long });
+  expect(of(using("LONG", 1_048), { LONG: long }).pipelines[0]?.config.name).toHaveLength(1_048_000);
+  const { refused, problems: said } = of(using("LONG", 1_049), { LONG: long });
   expect(refused).toHaveLength(1);
   expect(said).toMatchObject([{ code: "VARIABLE", path: "name", found: "more" }]);
 });
