@@ -145,7 +145,7 @@ export class Folder implements RevisionSource {
       if (isLeftOut && (isNeverRead(entry.name) || entry.isSymbolicLink() || walk.hiddenLeft <= 0)) continue;
       if (isLeftOut) walk.hiddenLeft -= 1;
       const path = under === "" ? entry.name : `${under}/${entry.name}`;
-      if (entry.isDirectory()) found.push(...(await this.#walk(walk, path, isLeftOut)));
+      if (entry.isDirectory()) for (const one of await this.#walk(walk, path, isLeftOut)) found.push(one);
       else if (entry.isFile() || entry.isSymbolicLink()) {
         const file = await this.#file(walk, path, entry.isSymbolicLink(), isLeftOut);
         if (file !== undefined) found.push(file);
