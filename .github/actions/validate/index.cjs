@@ -22798,11 +22798,17 @@ function* secretTexts2(view) {
   for (const member2 of [...view.members(), ...view.items()]) {
     const { text: text5 } = member2;
     if (text5 === void 0) yield* secretTexts2(member2);
-    else if (isSecret(member2.path)) yield* plainText(member2, text5);
+    else if (isSecret(member2.path)) yield* secretText(member2, text5);
     else if (misplaced.test(text5)) yield* misplacedReference(member2, text5);
     else if (credentials2.test(text5)) yield* plainText(member2, text5);
     else yield* unresolvedReference(member2, text5);
   }
+}
+function* secretText(view, text5) {
+  const { length } = referencesIn(text5);
+  if (length > mostReferences) {
+    yield view.problem("VALUE", { expected: `at most ${mostReferences} references to secrets`, found: `${length}` });
+  } else yield* plainText(view, text5);
 }
 function* plainText(view, text5) {
   if (view.isBlank || referencesIn(text5).length > 0) return;
@@ -22860,7 +22866,7 @@ function* tagLimits(document2) {
     yield tag.problem("TAGS", { expected: `at most ${longestTag} characters`, found: found(tag.value, tag.path) });
   }
 }
-var secretRules, credentials2, otherSpelling, unresolved, misplaced, notYet2, notYetRules, tagRules, mostTags, longestTag;
+var secretRules, credentials2, otherSpelling, unresolved, misplaced, mostReferences, notYet2, notYetRules, tagRules, mostTags, longestTag;
 var init_whole_document = __esm({
   "reconciler/validate/rules/whole-document.ts"() {
     "use strict";
@@ -22871,6 +22877,7 @@ var init_whole_document = __esm({
     otherSpelling = /^\$(?:\{?([A-Za-z_]\w*)\}?|\(([A-Za-z_]\w*)\))$/;
     unresolved = /(?<!\$)\$\{([A-Za-z_]\w*)\}/;
     misplaced = /(?<!\$)\$\{(?:env|file):[^}$]*\}/;
+    mostReferences = 16;
     notYet2 = [
       { path: "sources[].format", values: ["avro", "protobuf"], what: "a format other than json" },
       { path: "sources[].schema_registry", what: "a schema registry" }
@@ -33314,7 +33321,7 @@ var init_folder = __esm({
           if (isLeftOut && (isNeverRead(entry3.name) || entry3.isSymbolicLink() || walk.hiddenLeft <= 0)) continue;
           if (isLeftOut) walk.hiddenLeft -= 1;
           const path2 = under === "" ? entry3.name : `${under}/${entry3.name}`;
-          if (entry3.isDirectory()) found2.push(...await this.#walk(walk, path2, isLeftOut));
+          if (entry3.isDirectory()) for (const one2 of await this.#walk(walk, path2, isLeftOut)) found2.push(one2);
           else if (entry3.isFile() || entry3.isSymbolicLink()) {
             const file = await this.#file(walk, path2, entry3.isSymbolicLink(), isLeftOut);
             if (file !== void 0) found2.push(file);

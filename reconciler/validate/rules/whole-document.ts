@@ -20,11 +20,21 @@ function* secretTexts(view: View): Iterable<Problem> {
   for (const member of [...view.members(), ...view.items()]) {
     const { text } = member;
     if (text === undefined) yield* secretTexts(member);
-    else if (isSecret(member.path)) yield* plainText(member, text);
+    else if (isSecret(member.path)) yield* secretText(member, text);
     else if (misplaced.test(text)) yield* misplacedReference(member, text);
     else if (credentials.test(text)) yield* plainText(member, text);
     else yield* unresolvedReference(member, text);
   }
+}
+
+/** Each is read when the pipeline starts, and looked at again at each turn. */
+const mostReferences = 16;
+
+function* secretText(view: View, text: string): Iterable<Problem> {
+  const { length } = referencesIn(text);
+  if (length > mostReferences) {
+    yield view.problem("VALUE", { expected: `at most ${mostReferences} references to secrets`, found: `${length}` });
+  } else yield* plainText(view, text);
 }
 
 function* plainText(view: View, text: string): Iterable<Problem> {

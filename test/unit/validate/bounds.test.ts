@@ -68,6 +68,10 @@ test.each([
       `metadata: { tags: [&t "${"${var:A}".repeat(10_000)}", ${"*t, ".repeat(20_000)}] }\nsink:`,
     ),
   ],
+  [
+    "a megabyte of references to a secret",
+    kafkaPipeline.replace(/password: .*/, () => `password: "${"${env:A}".repeat(100_000)}"`),
+  ],
   ["a field of very many levels", goodPipeline.replace("name: id", `name: "${"a.".repeat(400_000)}a"`)],
   ["an expression of brackets", goodPipeline.replace("amount > 0", `"${"(".repeat(60_000)}"`)],
   ["a type of brackets", goodPipeline.replace("Int64", `"${"Array(".repeat(100_000)}"`)],
