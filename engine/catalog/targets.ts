@@ -2,6 +2,7 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { EngineError } from "../core/errors.ts";
 import { TargetPolicy, TargetRefused, type TargetRules } from "../peers/targets.ts";
 import { endpointOfSink } from "../sinks/registry.ts";
+import { kindOf } from "../sources/registry.ts";
 
 /** A server that a pipeline connects to. */
 interface Server {
@@ -28,14 +29,12 @@ export function checkTargets(config: PipelineConfig, rules: TargetRules | undefi
 }
 
 function serversOf({ sources, sink }: PipelineConfig): Server[] {
-  const brokers = sources.flatMap((source, index) =>
-    source.type === "kafka"
-      ? source.connection_params.brokers.flatMap((text) =>
-          serverOf(`sources[${index}].connection_params.brokers`, text),
-        )
-      : [],
+  const read = sources.flatMap((source, index) =>
+    kindOf(source)
+      .serversOf(source)
+      .flatMap(({ field, address }) => serverOf(`sources[${index}].${field}`, address)),
   );
-  return [...brokers, ...endpointOfSink(sink).flatMap((url) => serverOf("sink.connection_params.host", url))];
+  return [...read, ...endpointOfSink(sink).flatMap((url) => serverOf("sink.connection_params.host", url))];
 }
 
 /** Reads `host:port` or a URL; nothing for a text that is neither, which fails where it is connected to. */

@@ -25,6 +25,8 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
    * source of this kind at most.
    */
   readonly origin: SourceOrigin<Config> | undefined;
+  /** The servers that it connects to, each with the field that names it, such as `connection_params.brokers`. */
+  serversOf(source: Config): readonly { field: string; address: string }[];
   /** The fields of its events. */
   fieldsOf(source: Config): readonly SchemaField[];
   /** The fields that every event must have: the others may be absent or null. */

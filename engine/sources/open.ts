@@ -1,4 +1,5 @@
 import { durationMs } from "../../schemas/duration.ts";
+import type { PipelineConfig, SourceConfig } from "../../schemas/pipeline.ts";
 import { nextPosition } from "../core/journal.ts";
 import { streamFeed } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
@@ -37,20 +38,37 @@ export interface OpenedSource {
   maxAge: number;
 }
 
+/** What is done with the log of a kind. */
+interface Log<Config extends SourceConfig> {
+  open(spec: AnySpec, tools: AnyTools): Source;
+  /** Whether it can be read, as far as that shows without reading. Joins nothing, and commits nothing. */
+  check(sources: readonly Config[], tools: LogTools, signal: AbortSignal): Promise<Readiness>;
+  /** The newest events, at most `count`. Takes none out, and commits nothing. Throws the reason of `signal`. */
+  sample(sources: readonly Config[], tools: LogTools, count: number, signal: AbortSignal): Promise<SourceSample>;
+}
+
+/** What all kinds together need to look at a log. */
+type LogTools = Pick<AnyTools, "log" | "socketFactory"> & Pick<AnySpec["kafka"], "settings">;
+
 /** One line for each. */
-const openers: Readonly<Record<ReadKind, (spec: AnySpec, tools: AnyTools) => Source>> = {
-  kafka: openKafka,
+const logs: { readonly [K in ReadKind]: Log<Extract<SourceConfig, { type: Kinds[K]["types"][number] }>> } = {
+  kafka: { open: openKafka, check: checkKafka, sample: sampleTopics },
 };
+
+/** The log of the sources of a config, which are of one kind; undefined where events are pushed. */
+function logOf({ sources: [first] }: Pick<PipelineConfig, "sources">): Log<SourceConfig> | undefined {
+  const kind = first && kindOf(first);
+  const [name] = Object.keys(logs).filter((one) => sourceKinds[one as ReadKind] === kind);
+  return name === undefined ? undefined : logs[name as ReadKind];
+}
 
 /** Opens the source of a pipeline: a stream where events are pushed, else the source of its kind. */
 export function openSource(spec: AnySpec, tools: AnyTools): OpenedSource {
   const { pipeline_id, config, stream } = spec;
   if (stream !== undefined) return openStream(stream, spec, tools);
-  const [first] = config.sources;
-  const kind = first && kindOf(first);
-  const opener = Object.entries(openers).find(([name]) => sourceKinds[name as ReadKind] === kind)?.[1];
-  if (opener === undefined) throw new Error(`pipeline ${pipeline_id}: expected a source whose log is read`);
-  return { source: opener(spec, withSockets(spec, tools)), arrived: () => undefined, maxAge: Infinity };
+  const log = logOf(config);
+  if (log === undefined) throw new Error(`pipeline ${pipeline_id}: expected a source whose log is read`);
+  return { source: log.open(spec, withSockets(spec, tools)), arrived: () => undefined, maxAge: Infinity };
 }
 
 /** Whether the source of a config can be read, as far as that shows without reading. Pushed events always can. */
@@ -59,8 +77,8 @@ export async function checkSource(
   tools: Pick<AnyTools, "log" | "socketFactory">,
   signal: AbortSignal,
 ): Promise<Readiness> {
-  const sources = config.sources.filter((source) => source.type === "kafka");
-  return checkKafka(sources, { ...withSockets({ targets }, tools), settings: kafka.settings }, signal);
+  const asked = { ...withSockets({ targets }, tools), settings: kafka.settings };
+  return (await logOf(config)?.check(config.sources, asked, signal)) ?? { kind: "ready" };
 }
 
 /** What is sampled: a part of the stream where events are pushed, else the topics of the config. */
@@ -77,8 +95,9 @@ export async function sampleSource(
   signal: AbortSignal,
 ): Promise<SourceSample> {
   if (stream !== undefined) return sampleStream(tools.disk, stream, count, signal);
-  const sources = config.sources.filter((source) => source.type === "kafka");
-  return sampleTopics(sources, { ...withSockets({ targets }, tools), settings: kafka.settings }, count, signal);
+  const log = logOf(config);
+  if (log === undefined) throw new Error(`pipeline ${config.pipeline_id}: expected a source whose log is read`);
+  return log.sample(config.sources, { ...withSockets({ targets }, tools), settings: kafka.settings }, count, signal);
 }
 
 /** Connections are made only to brokers that the operator allows. */

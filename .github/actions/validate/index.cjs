@@ -21391,6 +21391,7 @@ var init_kind = __esm({
         of: ({ topic }) => topic,
         ofFeed: (feed) => kafkaPartition(feed)?.topic
       },
+      serversOf: ({ connection_params: { brokers: brokers2 } }) => brokers2.map((address) => ({ field: "connection_params.brokers", address })),
       fieldsOf: ({ schema_fields }) => schema_fields,
       requiredFieldsOf: ({ schema_fields }) => schema_fields,
       obstacleOf: connectionObstacle
@@ -21416,6 +21417,7 @@ var init_kind2 = __esm({
         of: ({ type }) => type.slice("otlp.".length),
         ofFeed: () => void 0
       },
+      serversOf: () => [],
       fieldsOf: ({ type }) => otlpFields[type],
       // The receiver makes its rows; fields may be absent or null.
       requiredFieldsOf: () => [],
@@ -21435,6 +21437,7 @@ var init_kind3 = __esm({
       hasAccessToken: true,
       hasConsumerGroup: false,
       origin: void 0,
+      serversOf: () => [],
       fieldsOf: ({ schema_fields }) => schema_fields,
       requiredFieldsOf: ({ schema_fields }) => schema_fields,
       obstacleOf: () => void 0

@@ -16,6 +16,8 @@ export const kafka = {
     of: ({ topic }) => topic,
     ofFeed: (feed) => kafkaPartition(feed)?.topic,
   },
+  serversOf: ({ connection_params: { brokers } }) =>
+    brokers.map((address) => ({ field: "connection_params.brokers", address })),
   fieldsOf: ({ schema_fields }) => schema_fields,
   requiredFieldsOf: ({ schema_fields }) => schema_fields,
   obstacleOf: connectionObstacle,

@@ -15,6 +15,7 @@ export const otlp = {
     of: ({ type }) => type.slice("otlp.".length),
     ofFeed: () => undefined,
   },
+  serversOf: () => [],
   fieldsOf: ({ type }) => otlpFields[type],
   // The receiver makes its rows; fields may be absent or null.
   requiredFieldsOf: () => [],

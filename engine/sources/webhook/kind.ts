@@ -8,6 +8,7 @@ export const webhook = {
   hasAccessToken: true,
   hasConsumerGroup: false,
   origin: undefined,
+  serversOf: () => [],
   fieldsOf: ({ schema_fields }) => schema_fields,
   requiredFieldsOf: ({ schema_fields }) => schema_fields,
   obstacleOf: () => undefined,
