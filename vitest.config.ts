@@ -31,6 +31,8 @@ class LongFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
+    // Each project transforms what it loads. They find there what another one, or an earlier run, has transformed.
+    experimental: { fsModuleCache: true, fsModuleCachePath: ".cache/modules" },
     pool: "forks",
     // Tests wait for their servers for about a third of their time.
     maxWorkers: 2 * availableParallelism(),

@@ -21,7 +21,7 @@ afterAll(() => server.stop());
 
 /**
  * Each step once. What is read a second time only shows where dedup does not drop it: there the pipeline is killed around
- * its commits, and at random moments.
+ * its commits, and at a random moment.
  */
 const runs = [
   {
@@ -40,7 +40,7 @@ const runs = [
     variant: kafkaVariants.clusters,
     members: 1,
     steps: ["after prepare", "join step written", "join step durable", "after the insert", "after commit"],
-    random: [3],
+    random: [1],
   },
 ] as const;
 
@@ -64,7 +64,7 @@ describe.each(runs)(
       expect(brokenBy(await (await started()).killAt(step, 5_000))).toEqual([]);
     });
 
-    test.each(kills.random)(`killed %d times at random moments (FAULTS_SEED=${seed})`, async (times) => {
+    test.each(kills.random)(`killed at %d random moment (FAULTS_SEED=${seed})`, async (times) => {
       expect(brokenBy(await (await started()).killAtRandom(times, 50_000))).toEqual([]);
     });
   },
