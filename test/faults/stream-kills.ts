@@ -90,7 +90,8 @@ async function appendAndKill(folder: string, said: Said, random: Random): Promis
   child.kill("SIGKILL");
   await ended;
   // Those on their way had later numbers than those that were answered.
-  said.next = Math.max(said.next, ...said.answered.keys()) + 1_000;
+  for (const number of said.answered.keys()) said.next = Math.max(said.next, number);
+  said.next += 1_000;
 }
 
 /** The pushes that are held, by number, each with its last sequence. */

@@ -11,17 +11,16 @@ const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 const patience = 30_000;
 
 /** The work is done in a process of its own, which can be killed where it hangs. */
-function fuzz(): Promise<Report> {
+async function fuzz(): Promise<Report> {
   const child = fork(new URL("files-child.ts", import.meta.url), [`${seed}`, `${runs}`], {
     execArgv: ["--import", "tsx"],
   });
   let file = 0;
-  return new Promise<Report>((resolve, reject) => {
-    const hangs = () => {
+  const end = await new Promise<Report | string>((resolve, reject) => {
+    const watch = setTimeout(() => {
       child.kill("SIGKILL");
-      reject(new Error(`file ${file} takes more than ${patience} ms:\n${shown(file)}`));
-    };
-    const watch = setTimeout(hangs, patience);
+      resolve(`it takes more than ${patience} ms`);
+    }, patience);
     child.on("message", (message: Progress | Report) => {
       watch.refresh();
       if ("runs" in message) resolve(message);
@@ -30,9 +29,11 @@ function fuzz(): Promise<Report> {
     child.once("error", reject);
     child.once("exit", (code, signal) => {
       clearTimeout(watch);
-      reject(new Error(`the process ended with ${signal ?? code} at file ${file}:\n${shown(file)}`));
+      resolve(`the process ended with ${signal ?? code}`);
     });
   });
+  if (typeof end === "string") throw new Error(`file ${file}: ${end}:\n${shown(file)}`);
+  return end;
 }
 
 function shown(file: number): string {

@@ -52,7 +52,7 @@ const mutations: readonly Mutation[] = [
     if (Array.isArray(holder)) holder.push(structuredClone(holder[Number(key)]));
   },
   function exchange(spot, all, random) {
-    const other = random.pick(...all);
+    const other = random.oneOf(all);
     if (other === undefined) return;
     // A copy: what holds itself is no document.
     const value = structuredClone(other.holder[other.key]);
@@ -60,7 +60,7 @@ const mutations: readonly Mutation[] = [
     spot.holder[spot.key] = value;
   },
   function transplant({ holder, key }, _, random) {
-    const other = random.pick(...spotsOf(random.pick(...documents)));
+    const other = random.oneOf(spotsOf(random.pick(...documents)));
     if (other !== undefined) holder[key] = structuredClone(other.holder[other.key]);
   },
   function wrap({ holder, key }, _, random) {
@@ -86,7 +86,7 @@ export function mutatedDocument(random: Random): object {
   const root = { document: structuredClone(random.pick(...documents)) };
   for (let count = random.pick(1, 1, 2, 3, 5); count > 0; count -= 1) {
     const all = spotsOf(root.document);
-    const spot = random.pick(...all);
+    const spot = random.oneOf(all);
     if (spot !== undefined) random.pick(...mutations)(spot, all, random);
   }
   return root.document;

@@ -85,7 +85,7 @@ const mutations: readonly Mutation[] = [
   },
   function replaceValue(text, random) {
     const spots = [...text.matchAll(/(?<=[:,[-] ?)[^\s,[\]{}:]+/g)];
-    const spot = random.pick(...spots);
+    const spot = random.oneOf(spots);
     if (spot === undefined) return text;
     return text.slice(0, spot.index) + random.pick(...values) + text.slice(spot.index + spot[0].length);
   },

@@ -15,6 +15,11 @@ export class Random {
   }
 
   pick<Value>(...values: readonly Value[]): Value {
+    return this.oneOf(values);
+  }
+
+  /** One of a list that may have more values than a call takes arguments. */
+  oneOf<Value>(values: readonly Value[]): Value {
     return values[this.below(values.length)] as Value;
   }
 

@@ -85,7 +85,7 @@ async function walkThrough(walk: FrameWalk): Promise<Segment> {
     reading = await walk.peek();
   }
   const { first, next, offset: end } = walk;
-  return { first, last: next - 1, end, frameIndex, isOpen: false, isCut: false };
+  return { first, last: next - 1, end, frameIndex, isOpen: false, isClosed: false };
 }
 
 /**

@@ -44,7 +44,7 @@ export class SegmentFile {
       end: headerSize,
       frameIndex: new FrameIndex(),
       isOpen: true,
-      isCut: false,
+      isClosed: false,
     };
     let file: DiskFile | undefined;
     try {
@@ -122,6 +122,7 @@ export class SegmentFile {
   async finish(): Promise<void> {
     await this.cut();
     await this.#append(closingOf(this.segment));
+    this.segment.isClosed = true;
     // If the next segment cannot be made, this one takes events again.
     this.#isRagged = true;
   }
@@ -129,6 +130,7 @@ export class SegmentFile {
   /** Cuts what may follow the last whole frame; the cut is durable when this resolves. */
   async cut(): Promise<void> {
     if (!this.#isRagged) return;
+    this.segment.isClosed = false;
     await this.#file.truncate(this.segment.end);
     await this.#sync("sync");
     this.#isRagged = false;
@@ -195,7 +197,7 @@ export async function writeSegment(folder: Folder, first: number, push: Push | u
     frameIndex.note(first, headerSize, push.receivedAt);
   }
   const last = first - 1 + (push?.ends.length ?? 0);
-  const segment = { first, last, end: headerSize + frame.length, frameIndex, isOpen: false, isCut: false };
+  const segment = { first, last, end: headerSize + frame.length, frameIndex, isOpen: false, isClosed: true };
   const bytes = Buffer.concat([segmentHeader, frame, closingOf(segment)]);
   await makeFile(folder.disk, segmentPath(folder, first), bytes);
   return segment;

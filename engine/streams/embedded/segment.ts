@@ -26,8 +26,8 @@ export interface Segment {
   frameIndex: FrameIndex;
   /** Whether events may be appended to its file. */
   isOpen: boolean;
-  /** Whether its file has events that do not count. */
-  isCut: boolean;
+  /** Whether its file shows by itself where the segment ends: it has a closing frame, and no events that do not count. */
+  isClosed: boolean;
 }
 
 export const headerSize = 8;
@@ -61,7 +61,7 @@ export function cutBefore({ first, last, end, frameIndex }: Segment, next: numbe
     end: frameIndex.offsetOf(next, last + 1, end),
     frameIndex: frameIndex.before(next),
   };
-  return { ...cut, isOpen: false, isCut: true };
+  return { ...cut, isOpen: false, isClosed: false };
 }
 
 /** The bytes that close a segment's file. */
@@ -85,5 +85,5 @@ export function closedSegment(first: number, offset: number, bytes: Buffer): Seg
   const closing = readFrame(bytes, 0, 2, first);
   if (closing.kind !== "closing" || closing.end !== bytes.length || closing.first < first) return undefined;
   const frameIndex = FrameIndex.decode(closing.index.subarray(0, -8));
-  return { first, last: closing.first - 1, end: offset, frameIndex, isOpen: false, isCut: false };
+  return { first, last: closing.first - 1, end: offset, frameIndex, isOpen: false, isClosed: true };
 }

@@ -118,14 +118,18 @@ export class StreamFiles {
   }
 
   /**
-   * Ends the segment with `position` there, if its file has more events, by a new segment: that holds the events up to
-   * `position` of the frame which is cut, if one is.
+   * Ends the segment with `position` there by a new segment, where nothing else shows that it ends: its file has more
+   * events, or got no closing frame and is followed by a gap. The new one holds the events up to `position` of the frame
+   * which is cut, if one is.
    */
   async #endAfter(position: number): Promise<Segment | undefined> {
     const segment = this.segments.closedAt(position);
     if (segment === undefined) return undefined;
-    const { last, isCut } = segment;
-    if (last <= position) return isCut ? writeSegment(this.#folder, last + 1, undefined) : undefined;
+    const { last, isClosed } = segment;
+    if (last <= position) {
+      const isEnded = isClosed || this.segments.active.first === last + 1;
+      return isEnded ? undefined : writeSegment(this.#folder, last + 1, undefined);
+    }
     const frame = await frameHolding(this.#folder, segment, position);
     const isWhole = frame.first + frame.count - 1 === position;
     return isWhole

@@ -128,6 +128,26 @@ describe("a write that fails", () => {
     await folder.crash(3);
     expect(await folder.texts(4)).toEqual(["4:four"]);
   });
+
+  test.each(["at once", "after a start"])(
+    "at its sync ends the file: a release of all that follows it, %s, is no damage",
+    async (when) => {
+      await folder.push("one");
+      folder.disk.fail("datasync", 1, { code: "EIO" });
+      await expect(folder.push("refused")).rejects.toThrow("EIO");
+      // Nothing follows yet, and the file that does next must not be replaced.
+      await folder.stream.release(1);
+      expect(await folder.push("two")).toBe(2);
+      if (when !== "at once") await folder.reopen();
+      expect(await folder.texts()).toEqual(["1:one", "2:two"]);
+      await folder.stream.release(1);
+      expect(await folder.push("three")).toBe(3);
+      await folder.crash();
+      expect(await folder.texts()).toEqual(["1:one", "3:three"]);
+      await folder.reopen(1);
+      expect(await folder.texts(2)).toEqual(["3:three"]);
+    },
+  );
 });
 
 describe("what a crash may undo", () => {
