@@ -95,19 +95,22 @@ export class Recovery {
     return { record: found, builder, compiled };
   }
 
-  /** Reads the events of a record again; where some are missing, waits or returns the record without them. */
+  /**
+   * Reads the events of a record again; where some are missing, waits or returns the record without them. Where the plan
+   * lets dedup decide, the batch has no keys before.
+   */
   async #whole(
     record: BatchRecord,
     compiled: CompiledPipeline,
     plan: Partial<BatchPlan>,
   ): Promise<{ builder: BatchBuilder; found: BatchRecord }> {
-    const { reader, source, options, pauses } = this.#with;
+    const { reader, source, options, pauses, keys } = this.#with;
     for (let attempt = 1; ; attempt += 1) {
+      // Else the events would be duplicates of themselves, as dedup saw them here before or at the last attempt.
+      if (plan.only === undefined && plan.kept === undefined) keys.release(record.batch);
       const builder = await reader.again(record, compiled, plan);
-      const count = (record.only?.length ?? countOf(record)) - builder.found;
-      // The letters are in the data dir, and a written batch needs no rows.
-      const isNeeded = record.madeOf.kind !== "letters" && record.state.kind !== "written";
-      if (count <= 0 || !isNeeded) return { builder, found: record };
+      const count = missing(record, builder);
+      if (count <= 0) return { builder, found: record };
       const isHeld = await source.mayHaveCompacted(rangesOf(record));
       const decided = whenEventsAreGone(isHeld, options);
       if (decided !== "waits") {
@@ -137,12 +140,11 @@ export class Recovery {
    * decide.
    */
   async #processAnew(stale: BatchRecord): Promise<PreparedBatch> {
-    const { keys, compiled, journal } = this.#with;
-    const { batch, only, waiting } = stale;
+    const { compiled, journal } = this.#with;
+    const { only, waiting } = stale;
     this.#reportRemade(stale);
     // If filter and dedup have decided before, they do not decide again: the events keep their keys.
     const plan: Partial<BatchPlan> = only === undefined ? {} : { only: new Set(only), waiting };
-    if (only === undefined) keys.release(batch);
     const { builder } = await this.#whole(stale, compiled, plan);
     const { record, ...made } = await prepareBatch(builder, this.#with, stale.madeOf);
     const rejections = [...settledRejections(stale), ...record.rejections];
@@ -151,14 +153,15 @@ export class Recovery {
 
   /** The same events become rows by the current revision, with the same token. */
   async #withItsToken(stale: BatchRecord, builder: BatchBuilder): Promise<PreparedBatch> {
-    const { compiled, journal, reader } = this.#with;
+    const { compiled, journal } = this.#with;
     this.#reportRemade(stale);
     const only = builder.rowPositions(stale);
     const { revision } = compiled;
     // What was excluded is settled with its dead letters: the rows are no longer made of it.
     const record = await journal.prepare({ ...stale, revision, only, rows: only.length, excluded: [] });
     const plan = { only: new Set(only), waiting: stale.waiting };
-    return { record, builder: await reader.again(record, compiled, plan), compiled };
+    const { builder: made, found } = await this.#whole(record, compiled, plan);
+    return { record: found, builder: made, compiled };
   }
 
   #reportRemade({ batch, revision }: BatchRecord): void {
@@ -169,6 +172,16 @@ export class Recovery {
 
 function keyPlaces({ keys }: BatchRecord): Place[] {
   return keys.flatMap(({ positions }) => positions);
+}
+
+/** The number of events of a record that it still needs, and that were not read again. */
+function missing(record: BatchRecord, builder: BatchBuilder): number {
+  const { madeOf, state, only, waiting } = record;
+  // They are in the data dir.
+  if (madeOf.kind === "letters") return 0;
+  const unheld = waiting.length - builder.received(waiting.map(({ position }) => position)).length;
+  if (state.kind === "written") return unheld;
+  return only === undefined ? countOf(record) - builder.found : only.length - builder.found + unheld;
 }
 
 function countOf(record: BatchRecord): number {

@@ -45,6 +45,10 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("crash") }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("reprocess") }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("stop", "edit", "terminate", "mend") }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("short reads"), count: fc.integer({ min: 1, max: 3 }) }),
+  },
 ) as fc.Arbitrary<Happening>;
 
 /** What happens where other writers are about, and the server dies and comes back. */

@@ -5,7 +5,7 @@ import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed, PositionRange } from "../../../engine/core/positions.ts";
 import { kafkaPartition } from "../../../engine/sources/kafka/positions/feed.ts";
 import type { Source } from "../../../engine/core/source.ts";
-import type { ModelEvent, ModelSourceLog } from "./events.ts";
+import { takeShortRead, type ModelEvent, type ModelSourceLog } from "./events.ts";
 
 /** Each partition begins here, and has an offset without an event behind each event. */
 const firstOffset = 100;
@@ -24,6 +24,7 @@ export class ModelTopic implements ModelSourceLog {
   readonly events: Event[] = [];
   readonly partitions = new Map<Feed, Stored[]>();
   readonly arrivals = new Arrivals();
+  shortReads = 0;
 
   /** `topics`: how many there are. */
   constructor(partitions: number, topics = 1) {
@@ -123,14 +124,15 @@ class ModelTopicSource implements Source {
   }
 
   async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
+    const isShort = takeShortRead(this.#topic);
     for (const { feed, first, last } of ranges) {
       const events = this.#topic.read(feed, first, last, Infinity);
-      if (events.length > 0) yield { feed, events, last };
+      if (events.length > 0) yield { feed, events: isShort ? events.slice(0, -1) : events, last };
     }
   }
 
   mayHaveCompacted(): Promise<boolean> {
-    return Promise.resolve(true);
+    return Promise.resolve(false);
   }
 
   async wait(_count: number, until: number | undefined, signal: AbortSignal): Promise<void> {

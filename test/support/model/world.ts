@@ -51,7 +51,9 @@ export type Happening =
   /** Every dead letter is sent through the pipeline again. */
   | { kind: "reprocess" }
   | { kind: "edit" }
-  | { kind: "terminate" };
+  | { kind: "terminate" }
+  /** So many of the next reads of events that were read before miss the last one. */
+  | { kind: "short reads"; count: number };
 
 /** A pipeline of the real engine on the real journal, between a source and a target that are models. */
 export class World {
@@ -107,6 +109,9 @@ export class World {
         break;
       case "mend":
         this.target.isMended = true;
+        break;
+      case "short reads":
+        this.source.shortReads = happening.count;
         break;
       case "reprocess":
         this.#reprocess();
