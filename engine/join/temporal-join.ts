@@ -169,7 +169,9 @@ export class TemporalJoin {
    */
   reclaim(): Promise<void> {
     return this.#steps.run(async () => {
+      const joined = segmentsOf(this.#unsaved);
       for (const { number, bytes } of this.#log.settledSegments) {
+        if (joined.has(number)) continue;
         const held = this.#buffered.heldIn(number);
         if (held.events === 0) await this.#log.remove(number);
         else if (bytes >= this.#leastMoved && held.bytes < bytes / 2 && this.#unsaved === undefined) {
@@ -282,6 +284,13 @@ export class TemporalJoin {
       from = to;
     }
   }
+}
+
+/** The segments with events that a step joins. They do not wait any more, and are read until it is durable. */
+function segmentsOf(step: Step | undefined): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (const { left, right } of step?.pairs ?? []) found.add(left.segment).add(right.segment);
+  return found;
 }
 
 function resultOf({ pairs, unmatched }: Step): StepResult {

@@ -106,6 +106,20 @@ test("what left its window before the clock was set back stays gone after a star
   await story.end();
 });
 
+test("a file is kept while a step that cannot be written joins events of it, although nothing of it waits any more", async () => {
+  const story = new JoinStory(0, { left: 0, right: 0 });
+  await story.begin();
+  const happenings: JoinHappening[] = [
+    // Larger than a segment, so that the next step begins another one.
+    stepOf(0, lefts(3_000)),
+    stepOf(0, [{ side: "left", key: 1, size: 0 }]),
+    { kind: "fault", call: "write", kth: 1, fault: { code: "ENOSPC", taken: "nothing" } },
+    stepOf(0, [{ side: "right", key: 0, size: 0 }]),
+  ];
+  for (const one of happenings) await story.let(one);
+  await story.end();
+});
+
 describe("stories find planted faults", () => {
   test("a position without its state: a step is not durable when its batch is committed", async () => {
     await expect(stories(100, (disk) => ({ ...disk, open: unsynced(disk) }))).rejects.toThrow();

@@ -125,8 +125,11 @@ export class JoinStory {
     this.model.step(this.#clock, arrivals);
     this.#pending = batch;
     if (crash !== undefined) await this.#crashWithin(this.#made(batch), crash);
-    // The batch is in the journal until its step is durable.
-    await this.#tried(() => this.#made(batch));
+    // The batch is in the journal until its step is durable. Windows end and rows are settled meanwhile, which frees files.
+    await this.#tried(
+      () => this.#made(batch),
+      () => this.let({ kind: "reclaim" }),
+    );
     await this.#reclaimedBeforeCommit(batch);
     this.#join.committed(batch.token);
     this.#pending = undefined;
@@ -180,13 +183,14 @@ export class JoinStory {
     );
   }
 
-  /** What a fault of the disk has spoiled is tried again; damage is thrown. */
-  async #tried<Result>(work: () => Promise<Result>): Promise<Result> {
+  /** What a fault of the disk has spoiled is tried again, after `meanwhile`; damage is thrown. */
+  async #tried<Result>(work: () => Promise<Result>, meanwhile?: () => Promise<void>): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await work();
       } catch (error) {
         if (attempt === attempts || (error as { code?: string }).code === "STORAGE_FAILED") throw error;
+        await meanwhile?.();
       }
     }
   }
