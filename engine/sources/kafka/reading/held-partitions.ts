@@ -53,6 +53,8 @@ export class HeldPartitions {
   readonly #reading = new Set<Feed>();
   /** Those whose next offset is missing. They are placed anew once everything fetched of them is read. */
   readonly #lost = new Set<Feed>();
+  /** Those that are placed anew, until it is decided where they go on; also while the group takes them away and gives them back. */
+  readonly #placing = new Set<Feed>();
   #isClosed = false;
 
   constructor(options: HeldPartitionsOptions) {
@@ -127,7 +129,9 @@ export class HeldPartitions {
   }
 
   #read(feed: Feed): void {
-    if (!this.#held.has(feed) || this.#reading.has(feed) || this.#isClosed) return;
+    if (!this.#held.has(feed) || this.#reading.has(feed) || this.#placing.has(feed) || this.#isClosed) return;
+    // The log may have grown past the next offset since it was cut: then a fetch would skip what was lost, and the new events.
+    if (this.#options.positions.cut(feed) !== undefined) return void this.#placeAnew(feed);
     this.#reading.add(feed);
     this.#fetcher.set(feed, this.#options.positions.next(feed)!);
   }
@@ -142,13 +146,15 @@ export class HeldPartitions {
   #placeLost(): void {
     for (const feed of this.#lost) {
       if (this.#options.buffer.holds(feed) || !this.#lost.delete(feed)) continue;
+      this.#reading.delete(feed);
       void this.#placeAnew(feed);
     }
   }
 
   /** The next offset is not in the topic, or the topic was created again: the options say where it goes on. */
   async #placeAnew(feed: Feed): Promise<void> {
-    this.#reading.delete(feed);
+    if (this.#placing.has(feed)) return;
+    this.#placing.add(feed);
     const { failures, signals } = this.#options;
     const { drain } = signals;
     const afterFailure = async (error: unknown, attempt: number): Promise<void> => {
@@ -161,7 +167,10 @@ export class HeldPartitions {
       await retryWhile(isWanted, () => this.#placeOnce(feed), afterFailure);
     } catch (error) {
       if (!(error instanceof LeftForLater)) throw error;
+    } finally {
+      this.#placing.delete(feed);
     }
+    if (!drain.aborted) this.#read(feed);
   }
 
   async #placeOnce(feed: Feed): Promise<void> {
@@ -173,7 +182,6 @@ export class HeldPartitions {
     onFound();
     // Without this wait a broker that does not know the topic yet would be asked in a tight loop.
     await sleep(leastWait, signals.drain);
-    this.#read(feed);
   }
 
   /** Unreadable records stay so until a person mends the topic: the partition is tried again every 30 seconds. */
