@@ -75,6 +75,23 @@ test("a partition that fails holds up no other of its broker", async () => {
   await expect.poll(() => troubles).toContainEqual(expect.objectContaining({ type: "KAFKA_STORAGE_ERROR" }));
 });
 
+test("a partition whose records are unreadable holds up no other of its broker", async () => {
+  cluster.hasSecond = true;
+  const first = cluster.partition;
+  const damaged = batch(0);
+  damaged.writeInt32BE(-5, 57);
+  cluster.answers = [0, 2].map((from) => [
+    fetched(damaged, { partition: first }),
+    fetched(batch(from), { partition: first + 1 }),
+  ]);
+  fetcher.set(feedOf(cluster.topic, first), 0);
+  fetcher.set(feedOf(cluster.topic, first + 1), 0);
+  await expect(arrived()).rejects.toThrow(`partition ${first}, offset 0: expected the numbers of a batch`);
+  expect(await arrived()).toEqual([[feedOf(cluster.topic, first + 1), [0, 1]]]);
+  expect(await arrived()).toEqual([[feedOf(cluster.topic, first + 1), [2, 3]]]);
+  expect(troubles).toEqual([]);
+});
+
 test("a partition that has another leader is fetched from that one", async () => {
   cluster.answers = [cluster.holds(batch(0))];
   await brokers.leaders(cluster.topic);

@@ -7,6 +7,7 @@ import { brokerError, noLeader, outOfRange, placeAt, unknownTopicId, type Broker
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { batchHead, entryAt } from "../protocol/batch-head.ts";
 import type { FetchedPartition } from "../protocol/fetch.ts";
+import { Unreadable } from "../protocol/unreadable.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
 
 export interface FetcherOptions {
@@ -183,9 +184,11 @@ export class Fetcher {
 
   #take(feed: Feed, fetched: FetchedPartition, from: number): void {
     if (fetched.records.length === 0) return;
+    const next = offsetAfter(fetched.records, from);
     // A broker fills its answer in the order of the request: partitions that waited longest come first.
     this.#next.delete(feed);
-    this.#next.set(feed, offsetAfter(fetched.records, from));
+    // What is unreadable is found when its turn comes. It holds up no other partition.
+    if (next !== undefined) this.#next.set(feed, next);
     this.#options.buffer.push(feed, from, fetched);
   }
 
@@ -235,15 +238,20 @@ function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | un
   });
 }
 
-/** The offset after the last whole batch, from its head; `from` where there is none. */
-function offsetAfter(records: Buffer, from: number): number {
+/** The offset after the last whole batch, from its head; `from` where there is none, and undefined where one is unreadable. */
+function offsetAfter(records: Buffer, from: number): number | undefined {
   let next = from;
-  for (let at = 0; at < records.length;) {
-    const entry = entryAt(records, at);
-    if (entry === undefined) break;
-    const last = entry.format === 2 ? batchHead(records, entry).lastOffset : entry.offset;
-    next = Math.max(next, last + 1);
-    at = entry.end;
+  try {
+    for (let at = 0; at < records.length;) {
+      const entry = entryAt(records, at);
+      if (entry === undefined) break;
+      const last = entry.format === 2 ? batchHead(records, entry).lastOffset : entry.offset;
+      next = Math.max(next, last + 1);
+      at = entry.end;
+    }
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return undefined;
   }
   return next;
 }
