@@ -3,6 +3,7 @@ import { LeftForLater } from "../core/errors.ts";
 import type { BatchOrigin, BatchRecord } from "../core/journal.ts";
 import type { Fate } from "../core/key-memory.ts";
 import { narrowed, type Place } from "../core/positions.ts";
+import { unlessAborted } from "../flow/unless-aborted.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { prepareBatch, type PreparedBatch, type PrepareOptions } from "./prepared-batch.ts";
 
@@ -19,16 +20,9 @@ export interface ReleaseOptions extends PrepareOptions {
  */
 export class ReleasedDuplicates {
   readonly #with: ReleaseOptions;
-  /** Rejects when the pipeline leaves at once. */
-  readonly #left: Promise<never>;
 
   constructor(options: ReleaseOptions) {
     this.#with = options;
-    this.#left = new Promise((_resolve, reject) => {
-      const leave = (): void => reject(new LeftForLater("the pipeline leaves"));
-      options.leave.addEventListener("abort", leave, { once: true });
-    });
-    this.#left.catch(() => undefined);
   }
 
   /**
@@ -83,8 +77,11 @@ export class ReleasedDuplicates {
     }
   }
 
-  #orLeft<T>(waited: Promise<T>): Promise<T> {
-    return Promise.race([waited, this.#left]);
+  /** Throws LeftForLater where the pipeline leaves meanwhile. */
+  async #orLeft<T extends Fate | Fate[]>(waited: Promise<T>): Promise<T> {
+    const found = await unlessAborted(waited, this.#with.leave);
+    if (found === undefined) throw new LeftForLater("the pipeline leaves");
+    return found;
   }
 }
 

@@ -1,8 +1,8 @@
-import { addAbortListener } from "node:events";
 import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
 import { retryWhile } from "../../../flow/retry.ts";
 import { sleep } from "../../../flow/sleep.ts";
+import { unlessAborted } from "../../../flow/unless-aborted.ts";
 import { brokerError, noLeader, outOfRange, placeAt, unknownTopicId, type Brokers } from "../brokers/brokers.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { batchHead, entryAt } from "../protocol/batch-head.ts";
@@ -228,14 +228,6 @@ export class Fetcher {
       };
     });
   }
-}
-
-/** What `work` resolves with; undefined once `signal` has aborted, whatever becomes of the work. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  return new Promise((resolve, reject) => {
-    const onAbort = addAbortListener(signal, () => resolve(undefined));
-    work.then(resolve, reject).finally(() => onAbort[Symbol.dispose]());
-  });
 }
 
 /** The offset after the last whole batch, from its head; `from` where there is none, and undefined where one is unreadable. */
