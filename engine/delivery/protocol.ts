@@ -300,7 +300,9 @@ function afterRefusal(batch: Sending, answer: Refusal, rules: Rules): Decision {
   const effects: Effect[] = [{ do: "report", what: "insertFailed", failure, unknown }];
   if (failure.code === memoryLimit) effects.push({ do: "shrink" });
   const next = unknown && failure.class !== "view" ? uncertain(batch) : batch;
-  if (failure.class === "row") return { next, steps: [...effects, { do: "findBadRows", answer }] };
+  // After a failed view the table has all rows: none of them is a dead letter, whatever refuses it by now.
+  const mayExclude = failure.class === "row" && batch.state.kind !== "viewFailed";
+  if (mayExclude) return { next, steps: [...effects, { do: "findBadRows", answer }] };
   const later = retryLater(next, answer, rules, { trouble: failure, excludedGoInAgain: false });
   return { ...later, steps: [...effects, ...later.steps] };
 }
@@ -326,7 +328,8 @@ function retryLater(
 }
 
 function afterSearch(batch: Sending, rows: readonly BadRow[]): Decision {
-  return { next: withState(batch, batch.isUncertain ? "sent" : "prepared"), steps: [{ do: "exclude", rows }] };
+  const kind = batch.state.kind === "viewFailed" ? "viewFailed" : batch.isUncertain ? "sent" : "prepared";
+  return { next: withState(batch, kind), steps: [{ do: "exclude", rows }] };
 }
 
 function uncertain(batch: Sending): Sending {
