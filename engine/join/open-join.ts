@@ -109,9 +109,12 @@ export class OpenJoin {
             // Without a time at which a batch is due none has begun, and none that comes is earlier than now.
             const idle =
               until === undefined ? setInterval(() => void this.#expireIdle(), idleEvery).unref() : undefined;
-            await this.#room.wait(() => this.#hasRoom, until, signal);
-            if (this.#hasRoom) await target.wait(count, until, signal);
-            clearInterval(idle);
+            try {
+              await this.#room.wait(() => this.#hasRoom, until, signal);
+              if (this.#hasRoom) await target.wait(count, until, signal);
+            } finally {
+              clearInterval(idle);
+            }
           };
         }
         const value: unknown = Reflect.get(target, name, target);
