@@ -42453,6 +42453,7 @@ function oneDocument(second) {
 // reconciler/cli/files/validation.ts
 init_check2();
 init_orphaned_tests();
+init_cli_error();
 init_variables2();
 
 // reconciler/cli/files/pipeline-files.ts
@@ -42481,6 +42482,9 @@ async function pipelineFiles(paths) {
     if (isOne2) named6.add(path2);
   }
   return { files: [...files.values()], named: named6, ...left };
+}
+function foldersText(paths) {
+  return paths.map((path2) => path2 === "." ? "this folder" : path2).join(", ");
 }
 async function fileAt(path2) {
   return { path: path2, bytes: await readAtMost(path2, maxFileBytes + 1) };
@@ -42557,8 +42561,13 @@ async function validationOf({ settings: settings2, env, progress: progress2 }, p
   const base = settings2.optional("validate_base");
   const moved5 = base === void 0 ? [] : await movedProblems(base, paths, { settings: settings2, env });
   const problems = [...found2.problems, ...ofTests, ...moved5, ...await ask(found2.pipelines)].toSorted(byPlace);
+  if (files.length + tests.length + unread.length + problems.length === 0) throw nothingIn(paths);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread };
+}
+function nothingIn(paths) {
+  const where = foldersText(paths);
+  return new CliError(`expected pipeline files in ${where}, found none: name the folder that holds them`);
 }
 async function testProblems(paths) {
   const files = await Promise.all((await existingFiles(paths)).map(fileAt));

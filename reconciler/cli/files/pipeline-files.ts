@@ -55,6 +55,11 @@ export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
   return { files: [...files.values()], named, ...left };
 }
 
+/** Where something was looked for, in a sentence. */
+export function foldersText(paths: readonly string[]): string {
+  return paths.map((path) => (path === "." ? "this folder" : path)).join(", ");
+}
+
 /**
  * Reads one pipeline file, also behind a link, under the path that leads to it. Throws CliError like `pipelineFiles`, and
  * for a folder.

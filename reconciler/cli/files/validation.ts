@@ -7,10 +7,11 @@ import { checkedTests } from "../../pipeline-tests/test-problems.ts";
 import { byPlace } from "../../validate/check.ts";
 import type { Report } from "../../validate/formats/report.ts";
 import { orphanedTest } from "../../validate/orphaned-tests.ts";
+import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { variableReader } from "../invocation/variables.ts";
 import type { movedSince as MovedSince } from "./moved.ts";
-import { existingFiles, fileAt, pipelineFiles, testsAlone } from "./pipeline-files.ts";
+import { existingFiles, fileAt, foldersText, pipelineFiles, testsAlone } from "./pipeline-files.ts";
 
 /** The problems of the files that `paths` name, and the files that are not read as pipelines, though they look like it. */
 export interface Validation extends Report {
@@ -22,7 +23,8 @@ export type Ask = (pipelines: readonly DesiredPipeline[]) => Promise<Problem[]>;
 
 /**
  * Reads and checks files, compares them with those of the base where `settings` name one, and asks `ask` about them.
- * Throws CliError where a path, or a variable that `settings` name, cannot be read, and SourceError where the base cannot.
+ * Throws CliError where a path, or a variable that `settings` name, cannot be read, and where there is nothing to check;
+ * SourceError where the base cannot be read.
  */
 export async function validationOf(
   { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
@@ -39,8 +41,15 @@ export async function validationOf(
   const base = settings.optional("validate_base");
   const moved = base === undefined ? [] : await movedProblems(base, paths, { settings, env });
   const problems = [...found.problems, ...ofTests, ...moved, ...(await ask(found.pipelines))].toSorted(byPlace);
+  // A job that names a folder without pipelines would else be green for ever.
+  if (files.length + tests.length + unread.length + problems.length === 0) throw nothingIn(paths);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
+}
+
+function nothingIn(paths: readonly string[]): CliError {
+  const where = foldersText(paths);
+  return new CliError(`expected pipeline files in ${where}, found none: name the folder that holds them`);
 }
 
 /** What keeps the tests beside pipelines from being read. No line of them is shown: they hold events. */

@@ -6,7 +6,7 @@ import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { printable } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
-import { existingFiles, fileAt, pipelineFile, pipelineFiles } from "../files/pipeline-files.ts";
+import { existingFiles, fileAt, foldersText, pipelineFile, pipelineFiles } from "../files/pipeline-files.ts";
 
 /**
  * The files of tests that `paths` name, and those beside pipeline files that they name, each with the file of its
@@ -17,8 +17,9 @@ export async function testedFiles(paths: readonly string[]): Promise<TestedFiles
   const beside = await Promise.all([...named].map((path) => existingFiles(testsOfPipeline(path))));
   const found = [...new Map([...tests, ...beside.flat()].map((path) => [resolve(path), path])).values()];
   if (found.length === 0) {
-    const where = paths.map((path) => (path === "." ? "this folder" : path)).join(", ");
-    throw new CliError(`expected tests in ${where}, found none: write them into NAME.test.yaml beside NAME.yaml`);
+    throw new CliError(
+      `expected tests in ${foldersText(paths)}, found none: write them into NAME.test.yaml beside NAME.yaml`,
+    );
   }
   return Promise.all(found.toSorted().map(pairOf));
 }

@@ -242,6 +242,16 @@ test("a file that is not read is a problem in the formats that a CI system reads
   }
 });
 
+test("a folder without anything to check is an error, in every format: its path may be wrong", async () => {
+  await put("empty/README.md", "no pipeline");
+  for (const format of ["text", "json", "sarif"]) {
+    const { code, out, err } = await sluice("validate", join(folder, "empty"), "--format", format);
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toContain(`expected pipeline files in ${join(folder, "empty")}, found none`);
+  }
+  expect((await sluice("validate", join(folder, "empty"), join(folder, "repo"))).code).toBe(0);
+});
+
 test("a path that is not there is named", async () => {
   const path = join(folder, "none");
   expect(await sluice("validate", path)).toMatchObject({
