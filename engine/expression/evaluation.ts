@@ -5,7 +5,8 @@ import { ExpressionError } from "./index.ts";
 
 /**
  * Calls `evaluate` with each event and the object of its `fields`; events on which that fails, or that are not objects,
- * are returned as dead letters of the stage, with their original text.
+ * are returned as dead letters of the stage, with their original text. So is one on which it fails as it should not: it
+ * must not hold up the others.
  */
 export function evaluateEach(
   stage: "filter" | "stateless",
@@ -23,8 +24,8 @@ export function evaluateEach(
     try {
       evaluate(event, record);
     } catch (error) {
-      if (!(error instanceof ExpressionError)) throw error;
-      rejected.push(rejection(event, `${stage}: ${error.message}`));
+      const text = error instanceof ExpressionError ? error.message : `the evaluation broke off: ${String(error)}`;
+      rejected.push(rejection(event, `${stage}: ${text}`));
     }
   }
   return rejected;

@@ -157,7 +157,9 @@ function narrowed(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-const written = /^([+-]?)(0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[1-9][\d_]*)(?:\.\d*)?$/;
+/** Each underscore stands before a digit, as in an integer of Go. */
+const written =
+  /^([+-]?)(0[xX](?:_?[\da-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0(?:_?[0-7])*|[1-9](?:_?\d)*)(?:\.\d*)?$/;
 
 /** A fraction is cut off; `0x`, `0b`, `0o` and a leading 0 set the base. The empty text is 0. */
 function integerText(text: string, outputType: string, fail: Fail): bigint {

@@ -10109,6 +10109,160 @@ var init_calls = __esm({
   }
 });
 
+// engine/expression/values/layout-pieces.ts
+function offsets(sign2, zulu) {
+  return {
+    [`${sign2}07:00:00`]: offset(3, ":", zulu),
+    [`${sign2}070000`]: offset(3, "", zulu),
+    [`${sign2}07:00`]: offset(2, ":", zulu),
+    [`${sign2}0700`]: offset(2, "", zulu),
+    [`${sign2}07`]: offset(1, "", zulu)
+  };
+}
+function digits(field2, width, read) {
+  return {
+    reads: width === 1 ? String.raw`\d{1,2}` : String.raw`\d{${width}}`,
+    take: (parts, text5) => {
+      parts[field2] = Number(text5);
+    },
+    write: (wall) => padded(read(wall), width)
+  };
+}
+function name(names5, length, set, read) {
+  const short = names5.map((long) => long.slice(0, length));
+  return {
+    reads: short.map(inAnyCase).join("|"),
+    take: (parts, text5) => {
+      set(
+        parts,
+        short.findIndex((known2) => known2.toLowerCase() === text5.toLowerCase())
+      );
+    },
+    write: (wall) => short[read(wall)] ?? ""
+  };
+}
+function inAnyCase(word) {
+  return word.replaceAll(/[a-z]/gi, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`);
+}
+function half(morning, afternoon) {
+  return {
+    reads: `${morning}|${afternoon}`,
+    take: (parts, text5) => {
+      parts.afternoon = text5.toLowerCase() === "pm";
+    },
+    write: (wall) => wall.getUTCHours() < 12 ? morning : afternoon
+  };
+}
+function offset(parts, colon, zulu) {
+  const reads = Array.from({ length: parts }, () => String.raw`\d{2}`).join(colon);
+  return {
+    reads: String.raw`${zulu ? "Z|" : ""}[+-]${reads}`,
+    take: (read, text5) => {
+      const [hours = 0, minutes = 0, seconds = 0] = (text5.match(/\d{2}/g) ?? []).map(Number);
+      read.offset = (text5.startsWith("-") ? -1 : 1) * (hours * 3600 + minutes * 60 + seconds);
+    },
+    write: (_3, time2) => {
+      const seconds = time2.zone.offset(time2.unix);
+      if (zulu && seconds === 0) return "Z";
+      const size = Math.abs(seconds);
+      const all = [Math.trunc(size / 3600), Math.trunc(size / 60) % 60, size % 60].slice(0, parts);
+      return (seconds < 0 ? "-" : "+") + all.map((part2) => padded(part2, 2)).join(colon);
+    }
+  };
+}
+function takeYearDay(parts, text5) {
+  parts.yearDay = Number(text5);
+}
+function yearDayOf(wall) {
+  const first3 = Date.UTC(2e3, 0, 1);
+  const begin2 = new Date(first3);
+  begin2.setUTCFullYear(wall.getUTCFullYear());
+  return Math.floor((wall.getTime() - begin2.getTime()) / 864e5) + 1;
+}
+function takeZone(parts, text5) {
+  parts.zone = text5;
+}
+function takeShortYear(parts, text5) {
+  parts.year = Number(text5) + (Number(text5) >= 69 ? 1900 : 2e3);
+}
+function padded(value, width) {
+  return (value < 0 ? "-" : "") + String(Math.abs(value)).padStart(width, "0");
+}
+var months, days, pieces, piece;
+var init_layout_pieces = __esm({
+  "engine/expression/values/layout-pieces.ts"() {
+    "use strict";
+    months = "January February March April May June July August September October November December".split(
+      " "
+    );
+    days = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
+    pieces = {
+      January: name(
+        months,
+        99,
+        (parts, index) => parts.month = index + 1,
+        (wall) => wall.getUTCMonth()
+      ),
+      Jan: name(
+        months,
+        3,
+        (parts, index) => parts.month = index + 1,
+        (wall) => wall.getUTCMonth()
+      ),
+      Monday: name(
+        days,
+        99,
+        () => 0,
+        (wall) => wall.getUTCDay()
+      ),
+      Mon: name(
+        days,
+        3,
+        () => 0,
+        (wall) => wall.getUTCDay()
+      ),
+      MST: {
+        reads: String.raw`(?:[A-Z]{3,4}|[+-]\d{2})`,
+        take: takeZone,
+        write: (_3, time2) => time2.zone.abbreviation(time2.unix)
+      },
+      "2006": digits("year", 4, (wall) => wall.getUTCFullYear()),
+      "01": digits("month", 2, (wall) => wall.getUTCMonth() + 1),
+      "02": digits("day", 2, (wall) => wall.getUTCDate()),
+      "03": digits("hour", 2, (wall) => wall.getUTCHours() % 12 || 12),
+      "04": digits("minute", 2, (wall) => wall.getUTCMinutes()),
+      "05": digits("second", 2, (wall) => wall.getUTCSeconds()),
+      "06": { reads: String.raw`\d{2}`, take: takeShortYear, write: (wall) => padded(wall.getUTCFullYear() % 100, 2) },
+      "15": digits("hour", 2, (wall) => wall.getUTCHours()),
+      _2: {
+        ...digits("day", 1, (wall) => wall.getUTCDate()),
+        write: (wall) => String(wall.getUTCDate()).padStart(2, " "),
+        reads: " ?\\d{1,2}"
+      },
+      "002": {
+        reads: String.raw`\d{3}`,
+        take: takeYearDay,
+        write: (wall) => padded(yearDayOf(wall), 3)
+      },
+      __2: {
+        reads: " {0,2}\\d{1,3}",
+        take: takeYearDay,
+        write: (wall) => String(yearDayOf(wall)).padStart(3, " ")
+      },
+      "1": digits("month", 1, (wall) => wall.getUTCMonth() + 1),
+      "2": digits("day", 1, (wall) => wall.getUTCDate()),
+      "3": digits("hour", 1, (wall) => wall.getUTCHours() % 12 || 12),
+      "4": digits("minute", 1, (wall) => wall.getUTCMinutes()),
+      "5": digits("second", 1, (wall) => wall.getUTCSeconds()),
+      PM: half("AM", "PM"),
+      pm: half("am", "pm"),
+      ...offsets("Z", true),
+      ...offsets("-", false)
+    };
+    piece = /January|Jan|Monday|Mon|MST|2006|002|0[1-6]|15|__2|_2(?!006)|[Z-]07(?::00:00|:00|0000|00)?|PM|pm|[.,](?:0+|9+)(?!\d)|[12345]/g;
+  }
+});
+
 // engine/expression/values/zones.ts
 function formatOf(timeZone) {
   const digits2 = "numeric";
@@ -10190,128 +10344,6 @@ var init_zones = __esm({
         return short.find((label) => /^[A-Z]+$/.test(label)) ?? offsetText(this.offset(seconds));
       }
     };
-  }
-});
-
-// engine/expression/values/layout-pieces.ts
-function digits(field2, width, read) {
-  return {
-    reads: width === 1 ? String.raw`\d{1,2}` : String.raw`\d{${width}}`,
-    take: (parts, text5) => {
-      parts[field2] = Number(text5);
-    },
-    write: (wall) => padded(read(wall), width)
-  };
-}
-function name(names5, length, set, read) {
-  const short = names5.map((long) => long.slice(0, length));
-  return {
-    reads: short.join("|"),
-    take: (parts, text5) => {
-      set(
-        parts,
-        short.findIndex((known2) => known2.toLowerCase() === text5.toLowerCase())
-      );
-    },
-    write: (wall) => short[read(wall)] ?? ""
-  };
-}
-function half(morning, afternoon) {
-  return {
-    reads: `${morning}|${afternoon}`,
-    take: (parts, text5) => {
-      parts.afternoon = text5.toLowerCase() === "pm";
-    },
-    write: (wall) => wall.getUTCHours() < 12 ? morning : afternoon
-  };
-}
-function offset(colon, zulu) {
-  return {
-    reads: String.raw`${zulu ? "Z|" : ""}[+-]\d{2}${colon}\d{2}`,
-    take: (parts, text5) => {
-      const [hours, minutes] = [Number(text5.slice(1, 3)), Number(text5.slice(-2))];
-      parts.offset = text5 === "Z" ? 0 : (text5.startsWith("-") ? -1 : 1) * (hours * 3600 + minutes * 60);
-    },
-    write: (_3, time2) => {
-      const seconds = time2.zone.offset(time2.unix);
-      return zulu && seconds === 0 ? "Z" : offsetText(seconds, colon);
-    }
-  };
-}
-function takeZone(parts, text5) {
-  parts.zone = text5;
-}
-function takeShortYear(parts, text5) {
-  parts.year = Number(text5) + (Number(text5) >= 69 ? 1900 : 2e3);
-}
-function padded(value, width) {
-  return String(value).padStart(width, "0");
-}
-var months, days, pieces, piece;
-var init_layout_pieces = __esm({
-  "engine/expression/values/layout-pieces.ts"() {
-    "use strict";
-    init_zones();
-    months = "January February March April May June July August September October November December".split(
-      " "
-    );
-    days = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
-    pieces = {
-      January: name(
-        months,
-        99,
-        (parts, index) => parts.month = index + 1,
-        (wall) => wall.getUTCMonth()
-      ),
-      Jan: name(
-        months,
-        3,
-        (parts, index) => parts.month = index + 1,
-        (wall) => wall.getUTCMonth()
-      ),
-      Monday: name(
-        days,
-        99,
-        () => 0,
-        (wall) => wall.getUTCDay()
-      ),
-      Mon: name(
-        days,
-        3,
-        () => 0,
-        (wall) => wall.getUTCDay()
-      ),
-      MST: {
-        reads: String.raw`(?:[A-Z]{3,4}|[+-]\d{2})`,
-        take: takeZone,
-        write: (_3, time2) => time2.zone.abbreviation(time2.unix)
-      },
-      "2006": digits("year", 4, (wall) => wall.getUTCFullYear()),
-      "01": digits("month", 2, (wall) => wall.getUTCMonth() + 1),
-      "02": digits("day", 2, (wall) => wall.getUTCDate()),
-      "03": digits("hour", 2, (wall) => wall.getUTCHours() % 12 || 12),
-      "04": digits("minute", 2, (wall) => wall.getUTCMinutes()),
-      "05": digits("second", 2, (wall) => wall.getUTCSeconds()),
-      "06": { reads: String.raw`\d{2}`, take: takeShortYear, write: (wall) => padded(wall.getUTCFullYear() % 100, 2) },
-      "15": digits("hour", 2, (wall) => wall.getUTCHours()),
-      _2: {
-        ...digits("day", 1, (wall) => wall.getUTCDate()),
-        write: (wall) => String(wall.getUTCDate()).padStart(2, " "),
-        reads: " ?\\d{1,2}"
-      },
-      "1": digits("month", 1, (wall) => wall.getUTCMonth() + 1),
-      "2": digits("day", 1, (wall) => wall.getUTCDate()),
-      "3": digits("hour", 1, (wall) => wall.getUTCHours() % 12 || 12),
-      "4": digits("minute", 1, (wall) => wall.getUTCMinutes()),
-      "5": digits("second", 1, (wall) => wall.getUTCSeconds()),
-      PM: half("AM", "PM"),
-      pm: half("am", "pm"),
-      "Z07:00": offset(":", true),
-      "-07:00": offset(":", false),
-      Z0700: offset("", true),
-      "-0700": offset("", false)
-    };
-    piece = /January|Jan|Monday|Mon|MST|2006|0[1-6]|15|_2|Z07:00|-07:00|Z0700|-0700|PM|pm|[.,](?:0+|9+)(?!\d)|[12345]/g;
   }
 });
 
@@ -10408,17 +10440,17 @@ function makeReader(layout) {
     pattern4 += escaped(layout.slice(end2, match3.index));
     end2 = match3.index + key.length;
     keys2.push(key);
-    pattern4 += `(?=(${readPiece(key, layout.slice(end2))}))\\${keys2.length}`;
+    pattern4 += `(?=(?<p${keys2.length}>${readPiece(key, layout.slice(end2))}))\\k<p${keys2.length}>`;
   }
-  return { pattern: new RegExp(`^${pattern4}${escaped(layout.slice(end2))}$`, "i"), keys: keys2 };
+  return { pattern: new RegExp(`^${pattern4}${escaped(layout.slice(end2))}$`), keys: keys2 };
 }
 function readPiece(key, rest) {
   if (key.startsWith(".") || key.startsWith(",")) {
-    return key[1] === "9" ? String.raw`[.,]\d{1,9}|` : String.raw`[.,]\d{${key.length - 1}}`;
+    return key[1] === "9" ? String.raw`[.,]\d+|` : String.raw`[.,]\d{${key.length - 1}}`;
   }
   const reads = pieces[key]?.reads ?? "";
   const silent = (key === "05" || key === "5") && !/^[.,][09]/.test(rest);
-  return silent ? String.raw`(?:${reads})(?:[.,]\d{1,9})?` : reads;
+  return silent ? String.raw`(?:${reads})(?:[.,]\d+)?` : reads;
 }
 function escaped(text5) {
   return text5.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`);
@@ -10432,18 +10464,26 @@ function assemble(found2, fields, zone2) {
     minute: 0,
     second: 0,
     nanosecond: 0,
+    yearDay: void 0,
     afternoon: void 0,
     offset: void 0,
     zone: void 0
   };
   found2.forEach((key, index) => {
     const [whole4 = "", decimals] = (fields[index] ?? "").split(/[.,]/);
-    if (decimals !== void 0) parts.nanosecond = Number(decimals.padEnd(9, "0"));
+    if (decimals !== void 0) parts.nanosecond = Number(decimals.slice(0, 9).padEnd(9, "0"));
     if (whole4 !== "") pieces[key]?.take(parts, whole4);
   });
+  if (parts.yearDay !== void 0 && !takesYearDay(parts, parts.yearDay)) return void 0;
   if (parts.afternoon !== void 0 && parts.hour > 12) return void 0;
   if (parts.afternoon !== void 0) parts.hour = parts.hour % 12 + (parts.afternoon ? 12 : 0);
   return isDate(parts) ? located(parts, zone2) : void 0;
+}
+function takesYearDay(parts, yearDay2) {
+  const date2 = new Date((civil(parts.year, 1, 1) + (yearDay2 - 1) * 86400) * 1e3);
+  if (yearDay2 < 1 || date2.getUTCFullYear() !== parts.year) return false;
+  [parts.month, parts.day] = [date2.getUTCMonth() + 1, date2.getUTCDate()];
+  return true;
 }
 function isDate({ year, month: month2, day, hour, minute, second }) {
   if (month2 < 1 || month2 > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return false;
@@ -20554,7 +20594,7 @@ var init_output_types = __esm({
       ...["array", "map", "object"].map((name3) => [name3, unchanged]),
       ["[]string", toTexts]
     ]);
-    written = /^([+-]?)(0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[1-9][\d_]*)(?:\.\d*)?$/;
+    written = /^([+-]?)(0[xX](?:_?[\da-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0(?:_?[0-7])*|[1-9](?:_?\d)*)(?:\.\d*)?$/;
   }
 });
 
@@ -20710,10 +20750,12 @@ function toInt({ fail }, value) {
   if (textOf(value) !== void 0) return unreadable("toInt", value, fail);
   if (typeof value === "bigint") return fits64(value) ? value : fail("toInt: the number does not fit 64 bits");
   const written2 = bare(value);
-  if (/^[+-]?\d{1,18}$/.test(written2)) return BigInt(written2.replace("+", ""));
-  const whole4 = Math.floor(readFloat(written2) ?? 0);
-  if (Math.abs(whole4) < 2 ** 63) return BigInt(whole4);
-  return fail("toInt: the number does not fit 64 bits");
+  const digits2 = /^[+-]?0*(\d{1,19})$/.test(written2);
+  const whole4 = digits2 ? BigInt(written2.replace("+", "")) : floorOf(readFloat(written2) ?? 0);
+  return whole4 !== void 0 && fits64(whole4) ? whole4 : fail("toInt: the number does not fit 64 bits");
+}
+function floorOf(value) {
+  return Number.isFinite(value) ? BigInt(Math.floor(value)) : void 0;
 }
 function toFloat3({ fail }, value) {
   const known2 = wholeOf(value);
@@ -20722,7 +20764,7 @@ function toFloat3({ fail }, value) {
   return readFloat(bare(value)) ?? 0;
 }
 function toDate({ fail }, value) {
-  if (value instanceof Time) return formatTime(value, "2006-01-02");
+  if (value instanceof Time) return formatTime(new Time(value.nanoseconds), "2006-01-02");
   if (textOf(value) !== void 0) return unreadable("toDate", value, fail);
   if (typeof value !== "number" && typeof value !== "bigint") return 0n;
   const milliseconds = Math.trunc(Number(value)) * 1e3;
@@ -22357,8 +22399,8 @@ function* replay(document2) {
   if (left === void 0 || right === void 0 || left === right) return;
   if (left.get("topic").text === right.get("topic").text) return;
   const isStarted = document2.get("x-sluice", "start").exists;
-  const offsets = [left, right].map((source) => source.get("consumer_group_initial_offset"));
-  if (!isStarted && offsets.some(({ text: text5 }) => text5?.trim().toLowerCase() === "latest")) return;
+  const offsets2 = [left, right].map((source) => source.get("consumer_group_initial_offset"));
+  if (!isStarted && offsets2.some(({ text: text5 }) => text5?.trim().toLowerCase() === "latest")) return;
   const at2 = isStarted ? document2.get("x-sluice", "start") : document2.get("join", "left_source", "source_id");
   yield at2.problem("JOIN_REPLAY", {
     expected: "a left topic that is read from its end, or after the right side is loaded: a replay joins by arrival",
@@ -24973,13 +25015,13 @@ function collectionOf(value) {
   if (typeof value !== "object" || value === null) return void 0;
   const known2 = collections.get(value);
   if (known2 !== void 0) return known2;
-  const offsets = /* @__PURE__ */ new Map();
+  const offsets2 = /* @__PURE__ */ new Map();
   let size = 1;
   for (const key of keysOf(value)) {
-    offsets.set(key, size);
+    offsets2.set(key, size);
     size += sizeOf3(value[key]);
   }
-  const found2 = { size, offsets };
+  const found2 = { size, offsets: offsets2 };
   collections.set(value, found2);
   return found2;
 }

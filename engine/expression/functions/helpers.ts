@@ -48,10 +48,14 @@ function toInt({ fail }: Call, value: unknown): bigint {
   if (textOf(value) !== undefined) return unreadable("toInt", value, fail);
   if (typeof value === "bigint") return fits64(value) ? value : fail("toInt: the number does not fit 64 bits");
   const written = bare(value);
-  if (/^[+-]?\d{1,18}$/.test(written)) return BigInt(written.replace("+", ""));
-  const whole = Math.floor(readFloat(written) ?? 0);
-  if (Math.abs(whole) < 2 ** 63) return BigInt(whole);
-  return fail("toInt: the number does not fit 64 bits");
+  const digits = /^[+-]?0*(\d{1,19})$/.test(written);
+  const whole = digits ? BigInt(written.replace("+", "")) : floorOf(readFloat(written) ?? 0);
+  return whole !== undefined && fits64(whole) ? whole : fail("toInt: the number does not fit 64 bits");
+}
+
+/** Rounded down; undefined where it is no finite number. */
+function floorOf(value: number): bigint | undefined {
+  return Number.isFinite(value) ? BigInt(Math.floor(value)) : undefined;
 }
 
 function toFloat({ fail }: Call, value: unknown): number {
@@ -62,7 +66,7 @@ function toFloat({ fail }: Call, value: unknown): number {
 }
 
 function toDate({ fail }: Call, value: unknown): unknown {
-  if (value instanceof Time) return formatTime(value, "2006-01-02");
+  if (value instanceof Time) return formatTime(new Time(value.nanoseconds), "2006-01-02");
   if (textOf(value) !== undefined) return unreadable("toDate", value, fail);
   if (typeof value !== "number" && typeof value !== "bigint") return 0n;
   const milliseconds = Math.trunc(Number(value)) * 1000;

@@ -1,5 +1,4 @@
 import type { Time } from "./time.ts";
-import { offsetText } from "./zones.ts";
 
 export const months = "January February March April May June July August September October November December".split(
   " ",
@@ -15,6 +14,8 @@ export interface Parts {
   minute: number;
   second: number;
   nanosecond: number;
+  /** From 1; where the layout has it, it decides the month and the day. */
+  yearDay: number | undefined;
   afternoon: boolean | undefined;
   /** Seconds east of UTC. */
   offset: number | undefined;
@@ -74,6 +75,16 @@ export const pieces: Readonly<Record<string, Piece>> = {
     write: (wall) => String(wall.getUTCDate()).padStart(2, " "),
     reads: " ?\\d{1,2}",
   },
+  "002": {
+    reads: String.raw`\d{3}`,
+    take: takeYearDay,
+    write: (wall) => padded(yearDayOf(wall), 3),
+  },
+  __2: {
+    reads: " {0,2}\\d{1,3}",
+    take: takeYearDay,
+    write: (wall) => String(yearDayOf(wall)).padStart(3, " "),
+  },
   "1": digits("month", 1, (wall) => wall.getUTCMonth() + 1),
   "2": digits("day", 1, (wall) => wall.getUTCDate()),
   "3": digits("hour", 1, (wall) => wall.getUTCHours() % 12 || 12),
@@ -81,14 +92,24 @@ export const pieces: Readonly<Record<string, Piece>> = {
   "5": digits("second", 1, (wall) => wall.getUTCSeconds()),
   PM: half("AM", "PM"),
   pm: half("am", "pm"),
-  "Z07:00": offset(":", true),
-  "-07:00": offset(":", false),
-  Z0700: offset("", true),
-  "-0700": offset("", false),
+  ...offsets("Z", true),
+  ...offsets("-", false),
 };
 
+/** A longer piece stands before each that it begins with. */
 export const piece =
-  /January|Jan|Monday|Mon|MST|2006|0[1-6]|15|_2|Z07:00|-07:00|Z0700|-0700|PM|pm|[.,](?:0+|9+)(?!\d)|[12345]/g;
+  /January|Jan|Monday|Mon|MST|2006|002|0[1-6]|15|__2|_2(?!006)|[Z-]07(?::00:00|:00|0000|00)?|PM|pm|[.,](?:0+|9+)(?!\d)|[12345]/g;
+
+/** The offset from UTC in hours, minutes and seconds, with and without colons. */
+function offsets(sign: "Z" | "-", zulu: boolean): Record<string, Piece> {
+  return {
+    [`${sign}07:00:00`]: offset(3, ":", zulu),
+    [`${sign}070000`]: offset(3, "", zulu),
+    [`${sign}07:00`]: offset(2, ":", zulu),
+    [`${sign}0700`]: offset(2, "", zulu),
+    [`${sign}07`]: offset(1, "", zulu),
+  };
+}
 
 function digits(
   field: "year" | "month" | "day" | "hour" | "minute" | "second",
@@ -112,7 +133,7 @@ function name(
 ): Piece {
   const short = names.map((long) => long.slice(0, length));
   return {
-    reads: short.join("|"),
+    reads: short.map(inAnyCase).join("|"),
     take: (parts, text) => {
       set(
         parts,
@@ -121,6 +142,11 @@ function name(
     },
     write: (wall) => short[read(wall)] ?? "",
   };
+}
+
+/** A pattern for a word in any case: names are read so, and nothing else is. */
+function inAnyCase(word: string): string {
+  return word.replaceAll(/[a-z]/gi, (letter) => `[${letter.toUpperCase()}${letter.toLowerCase()}]`);
 }
 
 function half(morning: string, afternoon: string): Piece {
@@ -133,18 +159,35 @@ function half(morning: string, afternoon: string): Piece {
   };
 }
 
-function offset(colon: string, zulu: boolean): Piece {
+/** `parts`: hours; hours and minutes; or seconds too. */
+function offset(parts: 1 | 2 | 3, colon: string, zulu: boolean): Piece {
+  const reads = Array.from({ length: parts }, () => String.raw`\d{2}`).join(colon);
   return {
-    reads: String.raw`${zulu ? "Z|" : ""}[+-]\d{2}${colon}\d{2}`,
-    take: (parts, text) => {
-      const [hours, minutes] = [Number(text.slice(1, 3)), Number(text.slice(-2))];
-      parts.offset = text === "Z" ? 0 : (text.startsWith("-") ? -1 : 1) * (hours * 3600 + minutes * 60);
+    reads: String.raw`${zulu ? "Z|" : ""}[+-]${reads}`,
+    take: (read, text) => {
+      const [hours = 0, minutes = 0, seconds = 0] = (text.match(/\d{2}/g) ?? []).map(Number);
+      read.offset = (text.startsWith("-") ? -1 : 1) * (hours * 3600 + minutes * 60 + seconds);
     },
     write: (_, time) => {
       const seconds = time.zone.offset(time.unix);
-      return zulu && seconds === 0 ? "Z" : offsetText(seconds, colon);
+      if (zulu && seconds === 0) return "Z";
+      const size = Math.abs(seconds);
+      const all = [Math.trunc(size / 3600), Math.trunc(size / 60) % 60, size % 60].slice(0, parts);
+      return (seconds < 0 ? "-" : "+") + all.map((part) => padded(part, 2)).join(colon);
     },
   };
+}
+
+function takeYearDay(parts: Parts, text: string): void {
+  parts.yearDay = Number(text);
+}
+
+/** The day of the year, from 1. */
+function yearDayOf(wall: Date): number {
+  const first = Date.UTC(2000, 0, 1);
+  const begin = new Date(first);
+  begin.setUTCFullYear(wall.getUTCFullYear());
+  return Math.floor((wall.getTime() - begin.getTime()) / 86_400_000) + 1;
 }
 
 function takeZone(parts: Parts, text: string): void {
@@ -156,5 +199,5 @@ function takeShortYear(parts: Parts, text: string): void {
 }
 
 export function padded(value: number, width: number): string {
-  return String(value).padStart(width, "0");
+  return (value < 0 ? "-" : "") + String(Math.abs(value)).padStart(width, "0");
 }

@@ -50,20 +50,21 @@ function makeReader(layout: string): Reader {
     pattern += escaped(layout.slice(end, match.index));
     end = match.index + key.length;
     keys.push(key);
-    // A lookahead with a back reference makes each piece atomic (no backtracking), so that reading takes linear time.
-    pattern += `(?=(${readPiece(key, layout.slice(end))}))\\${keys.length}`;
+    // A lookahead with a back reference makes each piece atomic (no backtracking), so that reading takes linear time. The
+    // reference has a name, since a digit may follow.
+    pattern += `(?=(?<p${keys.length}>${readPiece(key, layout.slice(end))}))\\k<p${keys.length}>`;
   }
-  return { pattern: new RegExp(`^${pattern}${escaped(layout.slice(end))}$`, "i"), keys };
+  return { pattern: new RegExp(`^${pattern}${escaped(layout.slice(end))}$`), keys };
 }
 
-/** Seconds may have a fraction that the layout does not show. */
+/** Seconds may have a fraction that the layout does not show. Of any fraction, nanoseconds are kept. */
 function readPiece(key: string, rest: string): string {
   if (key.startsWith(".") || key.startsWith(",")) {
-    return key[1] === "9" ? String.raw`[.,]\d{1,9}|` : String.raw`[.,]\d{${key.length - 1}}`;
+    return key[1] === "9" ? String.raw`[.,]\d+|` : String.raw`[.,]\d{${key.length - 1}}`;
   }
   const reads = pieces[key]?.reads ?? "";
   const silent = (key === "05" || key === "5") && !/^[.,][09]/.test(rest);
-  return silent ? String.raw`(?:${reads})(?:[.,]\d{1,9})?` : reads;
+  return silent ? String.raw`(?:${reads})(?:[.,]\d+)?` : reads;
 }
 
 function escaped(text: string): string {
@@ -79,18 +80,28 @@ function assemble(found: readonly string[], fields: readonly string[], zone: Tim
     minute: 0,
     second: 0,
     nanosecond: 0,
+    yearDay: undefined,
     afternoon: undefined,
     offset: undefined,
     zone: undefined,
   };
   found.forEach((key, index) => {
     const [whole = "", decimals] = (fields[index] ?? "").split(/[.,]/);
-    if (decimals !== undefined) parts.nanosecond = Number(decimals.padEnd(9, "0"));
+    if (decimals !== undefined) parts.nanosecond = Number(decimals.slice(0, 9).padEnd(9, "0"));
     if (whole !== "") pieces[key]?.take(parts, whole);
   });
+  if (parts.yearDay !== undefined && !takesYearDay(parts, parts.yearDay)) return undefined;
   if (parts.afternoon !== undefined && parts.hour > 12) return undefined;
   if (parts.afternoon !== undefined) parts.hour = (parts.hour % 12) + (parts.afternoon ? 12 : 0);
   return isDate(parts) ? located(parts, zone) : undefined;
+}
+
+/** Sets month and day by the day of the year; false where the year has no such day. */
+function takesYearDay(parts: Parts, yearDay: number): boolean {
+  const date = new Date((civil(parts.year, 1, 1) + (yearDay - 1) * 86_400) * 1000);
+  if (yearDay < 1 || date.getUTCFullYear() !== parts.year) return false;
+  [parts.month, parts.day] = [date.getUTCMonth() + 1, date.getUTCDate()];
+  return true;
 }
 
 function isDate({ year, month, day, hour, minute, second }: Parts): boolean {

@@ -16,6 +16,8 @@ describe("date", () => {
     [String.raw`date("Mon, 02 Jan 2006 15:04:05 GMT")`, "time 2006-01-02 15:04:05 +0000 GMT"],
     [String.raw`date("2024-02-30")`, "fails: date does not know the format of the text"],
     [String.raw`date("2024-13-01")`, "fails: date does not know the format of the text"],
+    [String.raw`date("2023-366", "2006-002")`, "fails: the text does not fit the layout"],
+    [String.raw`date("2024-01-01T00:00:00z")`, "fails: date does not know the format of the text"],
     [String.raw`date("x")`, "fails: date does not know the format of the text"],
     [String.raw`date("")`, "fails: date does not know the format of the text"],
     [String.raw`date("2024-03-01", "2006-01-02")`, "time 2024-03-01 00:00:00 +0000 UTC"],
@@ -41,6 +43,18 @@ describe("layouts", () => {
     [String.raw`date("3:04PM", "3:04PM")`, "time 0000-01-01 15:04:00 +0000 UTC"],
     [String.raw`date("Jan 2, 2024", "Jan 2, 2006")`, "time 2024-01-02 00:00:00 +0000 UTC"],
     [String.raw`date("January 2, 2024", "January 2, 2006")`, "time 2024-01-02 00:00:00 +0000 UTC"],
+    [String.raw`date("jan 2, 2024", "Jan 2, 2006")`, "time 2024-01-02 00:00:00 +0000 UTC"],
+    // A digit that is no piece follows one.
+    [String.raw`date("20240506070000", "20060102150000")`, "time 2024-05-06 07:00:00 +0000 UTC"],
+    [String.raw`date("2024-05-06 10+02", "2006-01-02 15-07")`, "time 2024-05-06 10:00:00 +0200 +0200"],
+    [String.raw`date("2024-05-06 10Z", "2006-01-02 15Z07")`, "time 2024-05-06 10:00:00 +0000 UTC"],
+    [String.raw`date("10 +05:30:15", "15 -07:00:00").Format("Z070000 Z07:00 -07")`, "string +053015 +05:30 +05"],
+    [String.raw`date("2024-061", "2006-002")`, "time 2024-03-01 00:00:00 +0000 UTC"],
+    [String.raw`date("2024-366", "2006-002").Format("01/02 002 __2")`, "string 12/31 366 366"],
+    [String.raw`date("2024-03-01").Format("2006-002 __2 _2006")`, "string 2024-061  61 _2024"],
+    [String.raw`date(ts).Format("2006-01-02 15:04:05-07 Z07 Z07:00:00")`, "string 2024-03-01 10:20:30+00 Z Z"],
+    [String.raw`date("2024-05-06T07:08:09.1234567891Z")`, "time 2024-05-06 07:08:09.123456789 +0000 UTC"],
+    [String.raw`date("0000-01-01").AddDate(-1,0,0)`, "time -0001-01-01 00:00:00 +0000 UTC"],
   ])("%s is %s", (expression, expected) => {
     expect(inFilter(expression)).toBe(expected);
   });

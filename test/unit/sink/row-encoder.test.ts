@@ -301,6 +301,10 @@ describe("values that do not fit", () => {
     ["map", "JSON(a UInt8)", '{"a": {"b": 1}}', 'path "a": expected a whole number from 0 to 255, got {"b":1}'],
     ["map", "JSON(a Enum8('x' = 1))", '{"a": null}', "path \"a\": expected a member of Enum8('x' = 1), got null"],
     ["map", "JSON", '{"a": [[null], [[1]]]}', 'key "a": expected an array without null beside arrays, got both'],
+    ["map", "String", '{"a": {"b": 1e400}}', "with its numbers written out in digits"],
+    ["array", "String", "[1, -1e999]", "with its numbers written out in digits"],
+    ["map", "Map(String, String)", '{"a": 1e400}', "a number written out in digits"],
+    ["float", "String", "1e400", "a number"],
     ["array", "Array(JSON)", "[{}, 1]", "element 1: expected a JSON object, got 1"],
   ])("%s into %s: %s", (type, column, value, error) => {
     expect(written(type, column, value)).toContain(`field "f" does not fit column "c" of type ${column}: `);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/event/event.ts";
+import { FieldPick } from "../../../engine/event/fields.ts";
+import { evaluateEach } from "../../../engine/expression/evaluation.ts";
 import { ExpressionError } from "../../../engine/expression/index.ts";
 import { StatelessTransform } from "../../../engine/transforms/stateless/stateless.ts";
 
@@ -102,4 +104,20 @@ describe("what an output may hold", () => {
     const large = Array.from({ length: 20 }, () => JSON.stringify({ level: "x".repeat(10_000) }));
     expect(transform.apply(events(...large), { clock: 0, batch: 1 }).passed).toHaveLength(20);
   });
+});
+
+test("an event on which an evaluation breaks off is a dead letter, and the others are evaluated", () => {
+  const seen: number[] = [];
+  const rejected = evaluateEach("filter", events("{}", "{}", "{}"), new FieldPick(undefined), ({ position }) => {
+    if (position === 2) throw new SyntaxError("Cannot convert 0x to a BigInt");
+    seen.push(position);
+  });
+  expect(seen).toEqual([1, 3]);
+  expect(rejected).toMatchObject([
+    {
+      position: 2,
+      reason: "transform_error",
+      error: "filter: the evaluation broke off: SyntaxError: Cannot convert 0x to a BigInt",
+    },
+  ]);
 });

@@ -45,7 +45,7 @@ export function readText(value: unknown): string | undefined {
     case "bigint":
       return String(value);
     case "number":
-      if (isRounded(value)) return undefined;
+      if (!isExact(value)) return undefined;
       return Number.isSafeInteger(value) || !Number.isInteger(value) ? String(value) : plainNumber(value);
     default:
       return isFaithful(value, 0) ? compact(value) : undefined;
@@ -64,9 +64,14 @@ const beyond = " (beyond 2^53 with more than 15 digits, an exponent or a decimal
 /** The deepest nesting that is written as JSON text. Deeper values could exhaust the stack. */
 export const deepest = 100;
 
+/** Whether the digits of a number in an event are known: a number beyond the range of floats is infinite here. */
+function isExact(value: number): boolean {
+  return Number.isFinite(value) && !isRounded(value);
+}
+
 /** Whether the JSON text of a value equals the value in the event. */
 function isFaithful(value: unknown, depth: number): boolean {
-  if (typeof value === "number") return !isRounded(value);
+  if (typeof value === "number") return isExact(value);
   if (typeof value !== "object" || value === null) return true;
   return depth < deepest && Object.values(value).every((inner) => isFaithful(inner, depth + 1));
 }
