@@ -75,6 +75,22 @@ test("outside of a work tree it is read as before", async () => {
   expect((await sluiceIn(outside, ["get"])).err).toContain("mine");
 });
 
+test("sluice validate takes from a checkout neither that servers are asked, nor which secrets they get, nor its format", async () => {
+  const password = "${env:CANARY}";
+  const text = pipelineText({ id: "orders" }).replace(
+    /connection_params:[^]*?(?=\n {2}\w)/,
+    `connection_params: { host: 127.0.0.1, port: "9", http_port: "9", database: d, username: u, password: "${password}" }`,
+  );
+  await writeFile(join(tree, "orders.yaml"), text);
+  const settings =
+    'validate_resolve: true\nvalidate_format: json\nreferences: { "${env:*}": "*" }\nprivate_targets: true\n';
+  await writeFile(join(tree, "sluice.yaml"), settings);
+  const { code, out } = await sluiceIn(tree, ["validate", "orders.yaml"]);
+  expect(code).toBe(0);
+  expect(out).toContain("1 file checked");
+  expect(out).not.toMatch(/UNREACHABLE|NOT_READY/);
+});
+
 test("sluice validate takes the variables of a checkout, and none of a file outside of it", async () => {
   const text = pipelineText({ id: "orders" }).replace(/^version: v3$/m, "version: v3\nname: ${var:NAME}");
   await writeFile(join(tree, "orders.yaml"), text);

@@ -17954,8 +17954,8 @@ var init_check = __esm({
       }
       #let(node, scope) {
         const { name: name3 } = node;
-        const taken = this.environment?.fields?.has(name3) === true && "a field" || (this.functions.has(name3) || predicates.has(name3)) && "a function" || scope.variables.has(name3) && "a variable";
-        if (taken !== false) this.refuse(node, `the name ${name3} is already ${taken}: choose another for the variable`);
+        const taken2 = this.environment?.fields?.has(name3) === true && "a field" || (this.functions.has(name3) || predicates.has(name3)) && "a function" || scope.variables.has(name3) && "a variable";
+        if (taken2 !== false) this.refuse(node, `the name ${name3} is already ${taken2}: choose another for the variable`);
         const variables = new Map(scope.variables).set(name3, this.type(node.value, scope));
         return this.type(node.body, { ...scope, variables });
       }
@@ -18957,9 +18957,9 @@ function end(index) {
 }
 function take({ budget, fail }, list3, count) {
   if (count < 0n) return fail("take expects a count of 0 or more, found a negative one");
-  const taken = list3.slice(0, Number(count));
-  budget.step(taken.length);
-  return taken;
+  const taken2 = list3.slice(0, Number(count));
+  budget.step(taken2.length);
+  return taken2;
 }
 function reverse({ budget }, list3) {
   budget.allocate(list3.length);
@@ -29040,11 +29040,11 @@ function sideOf(side, join13) {
 }
 function joinOutputs3(entries, columnOf2, warn) {
   const outputs3 = entries.map((entry3) => ({ entry: entry3, output_name: columnOf2(entry3).text, from: columnOf2(entry3) }));
-  const taken = new Set(outputs3.map(({ output_name }) => output_name));
+  const taken2 = new Set(outputs3.map(({ output_name }) => output_name));
   return outputs3.filter(({ entry: { name: name3, source_id }, output_name }) => {
     if (output_name !== "") return true;
-    const isFree = !taken.has(name3.text);
-    taken.add(name3.text);
+    const isFree = !taken2.has(name3.text);
+    taken2.add(name3.text);
     if (isFree) return true;
     const expected3 = "a column for it, or a name that no other field of the join has";
     warn("V2_DROPPED", name3, { expected: expected3, found: `"${name3.text}" of "${source_id}" without a column: it is left out` });
@@ -31066,12 +31066,12 @@ function fits2(name3, value) {
   return validate(value);
 }
 function resolveSettings(command2, { flags, env, file }) {
-  const taken = settingsOf(command2);
+  const taken2 = settingsOf(command2);
   const layers = [
-    fromFlags(taken, flags),
-    fromEnv(taken, env),
+    fromFlags(taken2, flags),
+    fromEnv(taken2, env),
     new Map(file.map((entry3) => [entry3.key, fromFile(entry3)])),
-    new Map(taken.flatMap((setting) => fromDefault(setting)))
+    new Map(taken2.flatMap((setting) => fromDefault(setting)))
   ];
   const problems = [...problemsOfFile(file), ...layers.slice(0, 2).flatMap(problemsOf3)];
   if (problems.length > 0) throw new CliError(problems.join("\n"));
@@ -31082,7 +31082,7 @@ function resolveSettings(command2, { flags, env, file }) {
     const given4 = layer.get(name3);
     return given4 === void 0 ? [] : [{ ...given4, rank }];
   });
-  return new Settings(new Map(taken.map(({ name: name3 }) => [name3, found2(name3)])));
+  return new Settings(new Map(taken2.map(({ name: name3 }) => [name3, found2(name3)])));
 }
 function dropReplaced(name3, weaker) {
   for (const other of replaced2[name3] ?? []) weaker.delete(other);
@@ -31099,17 +31099,17 @@ function addBound(keyword, holds) {
   };
   ajv.addKeyword({ keyword, type: "string", schemaType: "string", errors: false, compile: compile2 });
 }
-function fromFlags(taken, flags) {
+function fromFlags(taken2, flags) {
   return new Map(
-    taken.flatMap((setting) => {
+    taken2.flatMap((setting) => {
       const value = flags[setting.name];
       return value === void 0 ? [] : [[setting.name, { value: coerce(setting, value), origin: setting.flag }]];
     })
   );
 }
-function fromEnv(taken, env) {
+function fromEnv(taken2, env) {
   return new Map(
-    taken.flatMap((setting) => {
+    taken2.flatMap((setting) => {
       const value = env[setting.variable];
       return value === void 0 || value === "" ? [] : [[setting.name, { value: coerce(setting, value), origin: setting.variable }]];
     })
@@ -42649,13 +42649,13 @@ init_settings_file();
 init_settings_table();
 var defaultConfig = "sluice.yaml";
 var ofCheckouts = /* @__PURE__ */ new Set(["validate", "plan"]);
-var ofPlans = /* @__PURE__ */ new Set(["vars", "vars_file"]);
+var taken = /* @__PURE__ */ new Set(["vars", "vars_file"]);
 async function readDefaultConfig(command2, terminal) {
   const tree = await workTreeOf(".");
   if (tree === void 0) return readSettingsFile(defaultConfig, { optional: true });
   if (ofCheckouts.has(command2)) {
     const entries = await inside(tree, await readSettingsFile(defaultConfig, { optional: true }));
-    return command2 === "plan" ? entries.filter(({ key }) => ofPlans.has(key)) : entries;
+    return entries.filter(({ key }) => taken.has(key));
   }
   if (await concerns(command2)) {
     const why = `is not read: it is in the Git work tree ${tree}, and may come from anyone who may push to it`;
@@ -42676,9 +42676,9 @@ function exists(path2) {
   );
 }
 async function concerns(command2) {
-  const taken = new Set(settingsOf(command2).map(({ name: name3 }) => name3));
+  const known2 = new Set(settingsOf(command2).map(({ name: name3 }) => name3));
   const entries = await readSettingsFile(defaultConfig, { optional: true }).catch(() => void 0);
-  return taken.size > 0 && (entries === void 0 || entries.some(({ key }) => taken.has(key)));
+  return known2.size > 0 && (entries === void 0 || entries.some(({ key }) => known2.has(key)));
 }
 async function inside(tree, entries) {
   for (const { key, value, valueAt } of entries) {

@@ -8,10 +8,10 @@ import type { Terminal } from "./terminal.ts";
 /** The settings file of the working directory, which is read where none is named. */
 export const defaultConfig = "sluice.yaml";
 
-/** Commands that run on a checkout of others, as in CI. What they take from the file only changes what they print. */
+/** Commands that run on a checkout of others, as in CI. */
 const ofCheckouts: ReadonlySet<string> = new Set(["validate", "plan"]);
-/** What a plan takes: whoever opens a pull request does not say what of it blocks. */
-const ofPlans: ReadonlySet<string> = new Set(["vars", "vars_file"]);
+/** What they take: whoever opens a pull request says neither what of it blocks, nor which server gets which secret. */
+const taken: ReadonlySet<string> = new Set(["vars", "vars_file"]);
 
 /**
  * The entries of `sluice.yaml` in the working directory; none where there is no such file. One in a Git work tree is not
@@ -22,7 +22,7 @@ export async function readDefaultConfig(command: string, terminal: Terminal): Pr
   if (tree === undefined) return readSettingsFile(defaultConfig, { optional: true });
   if (ofCheckouts.has(command)) {
     const entries = await inside(tree, await readSettingsFile(defaultConfig, { optional: true }));
-    return command === "plan" ? entries.filter(({ key }) => ofPlans.has(key)) : entries;
+    return entries.filter(({ key }) => taken.has(key));
   }
   if (await concerns(command)) {
     const why = `is not read: it is in the Git work tree ${tree}, and may come from anyone who may push to it`;
@@ -48,9 +48,9 @@ function exists(path: string): Promise<boolean> {
 
 /** Whether there is a file with a setting that the command takes, or one that cannot be understood. */
 async function concerns(command: string): Promise<boolean> {
-  const taken = new Set<string>(settingsOf(command).map(({ name }) => name));
+  const known = new Set<string>(settingsOf(command).map(({ name }) => name));
   const entries = await readSettingsFile(defaultConfig, { optional: true }).catch(() => undefined);
-  return taken.size > 0 && (entries === undefined || entries.some(({ key }) => taken.has(key)));
+  return known.size > 0 && (entries === undefined || entries.some(({ key }) => known.has(key)));
 }
 
 /** Throws CliError where the file names another one outside of the work tree, whose values would be shown. */
