@@ -30,10 +30,11 @@ const noteEvery = 60 * 1000;
 export class AccessTokens {
   readonly #registry: PipelineRegistry;
   readonly #secrets: SecretSource;
-  readonly #previous = new Map<string, { hash: string; until: number }>();
+  /** The tokens before the last rotations; each counts only as long as the pipeline has the token made `then`. */
+  readonly #previous = new Map<string, { hash: string; then: string; until: number }>();
   /** Those of pipelines that are being recreated, which have no entry for a while. */
   readonly #recreated = new Map<string, TokenRecord>();
-  /** The stored times of the last uses, in milliseconds: each event is a use, and parsing is slow. */
+  /** The times of the last uses, in milliseconds: each event is a use, and parsing what is stored is slow. */
   readonly #usedAt = new WeakMap<TokenRecord, number>();
 
   constructor(registry: PipelineRegistry, secrets: SecretSource) {
@@ -73,8 +74,10 @@ export class AccessTokens {
 
   /** When the token was made and last used. Throws PIPELINE_NOT_FOUND, NOT_SUPPORTED where the source has no token. */
   show(pipeline_id: string): TokenView {
-    const { created_at, last_used_at, brought } = this.#token(pipeline_id);
-    return { created_at, last_used_at, brought };
+    const token = tokenOf(this.#registry.get(pipeline_id));
+    const at = this.#lastUse(token);
+    const last_used_at = at === -Infinity ? null : new Date(at).toISOString();
+    return { created_at: token.created_at, last_used_at, brought: token.brought };
   }
 
   /**
@@ -82,27 +85,32 @@ export class AccessTokens {
    * one before it.
    */
   async rotate(pipeline_id: string, { now = false } = {}): Promise<string> {
-    const old = this.#token(pipeline_id);
-    if (old.brought) {
-      throw new EngineError(
-        "NOT_SUPPORTED",
-        `the token of pipeline ${pipeline_id} is set by x-sluice.access_token: change the secret that it names`,
-      );
-    }
-    const token = newToken();
-    await this.#registry.save(pipeline_id, { token: recordOf(token, false) });
+    const made = newToken();
+    const token = recordOf(made, false);
+    let replaced = "";
+    await this.#registry.save(pipeline_id, (present) => {
+      const { hash, brought } = tokenOf(present);
+      if (brought) {
+        throw new EngineError(
+          "NOT_SUPPORTED",
+          `the token of pipeline ${pipeline_id} is set by x-sluice.access_token: change the secret that it names`,
+        );
+      }
+      replaced = hash;
+      return { token };
+    });
+    const at = performance.now();
+    for (const [id, { until }] of this.#previous) if (until <= at) this.#previous.delete(id);
     if (now) this.#previous.delete(pipeline_id);
-    else this.#previous.set(pipeline_id, { hash: old.hash, until: performance.now() + overlap });
-    return token;
+    else this.#previous.set(pipeline_id, { hash: replaced, then: token.hash, until: at + overlap });
+    return made;
   }
 
   /** Whether `token` is that of a pipeline; stores when it was used. Takes as long where there is no such pipeline. */
   accepts(pipeline_id: string, token: string): boolean {
     const record = this.#registry.find(pipeline_id)?.token;
-    const previous = this.#previous.get(pipeline_id);
-    const isPrevious = previous !== undefined && previous.until > performance.now() && isToken(token, previous.hash);
     const { hash } = record ?? this.#recreated.get(pipeline_id) ?? { hash: ofNobody };
-    if (!isToken(token, hash) && !isPrevious) return false;
+    if (!isToken(token, hash) && !this.#isPrevious(pipeline_id, token, hash)) return false;
     if (record !== undefined) this.#noteUse(pipeline_id, record);
     return true;
   }
@@ -119,15 +127,21 @@ export class AccessTokens {
     else if (token !== undefined) this.#recreated.set(pipeline_id, token);
   }
 
+  /** Whether it is the token before that of hash `present`, and still accepted. */
+  #isPrevious(pipeline_id: string, token: string, present: string): boolean {
+    const previous = this.#previous.get(pipeline_id);
+    if (previous === undefined || previous.then !== present || previous.until <= performance.now()) return false;
+    return isToken(token, previous.hash);
+  }
+
   #noteUse(pipeline_id: string, record: TokenRecord): void {
     const now = Date.now();
     const since = now - this.#lastUse(record);
     // A stored time in the future is from before the clock was set back.
     if (since >= 0 && since < noteEvery) return;
-    // No event waits for this write.
-    record.last_used_at = new Date(now).toISOString();
     this.#usedAt.set(record, now);
-    this.#registry.save(pipeline_id, { token: record }).catch(() => undefined);
+    // No event waits for this write.
+    this.#registry.tokenUsed(pipeline_id, record.hash, new Date(now).toISOString()).catch(() => undefined);
   }
 
   #lastUse(record: TokenRecord): number {
@@ -137,13 +151,13 @@ export class AccessTokens {
     this.#usedAt.set(record, at);
     return at;
   }
+}
 
-  #token(pipeline_id: string): TokenRecord {
-    const { token } = this.#registry.get(pipeline_id);
-    if (token === undefined)
-      throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id} has no webhook source, and no token`);
-    return token;
-  }
+/** Throws NOT_SUPPORTED where the source has no token. */
+function tokenOf({ pipeline_id, token }: CatalogEntry): TokenRecord {
+  if (token === undefined)
+    throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id} has no webhook source, and no token`);
+  return token;
 }
 
 /** Resolves the token of the options as a start would. Throws what `newTokenFor` throws. */

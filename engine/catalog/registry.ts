@@ -75,6 +75,20 @@ export class PipelineRegistry {
     });
   }
 
+  /**
+   * Stores when the token with this hash was last used, an ISO time; nothing where the pipeline has another one by now.
+   * A use is no change of the pipeline, so `updated_at` stays.
+   */
+  tokenUsed(pipeline_id: string, hash: string, last_used_at: string): Promise<void> {
+    return this.#changes.run(pipeline_id, async () => {
+      const { token, ...rest } = this.get(pipeline_id);
+      if (token?.hash !== hash) return;
+      const entry: CatalogEntry = { ...rest, token: { ...token, last_used_at } };
+      await this.#put(entry);
+      this.#entries.set(pipeline_id, entry);
+    });
+  }
+
   /** Opens or closes the intake of a pipeline: whether it accepts events. */
   admit(pipeline_id: string, isOpen: boolean): Promise<void> {
     return this.#changes.run(pipeline_id, async () => {

@@ -139,7 +139,8 @@ describe.each([
     const registry = {
       get: () => entry,
       find: () => entry,
-      save: async (_id: string, changes: object) => Object.assign(entry, changes),
+      save: async (_id: string, changes: (present: object) => object) => Object.assign(entry, changes(entry)),
+      tokenUsed: () => Promise.resolve(),
     };
     const tokens = new AccessTokens(registry as never, tableOfSecrets());
     await tokens.rotate("p");
