@@ -60,8 +60,7 @@ const room = 2 ** 40;
 
 /**
  * The places of a batch's events. A batch may hold events of several feeds, so one number names both the feed and the
- * offset: the index of the range in the record, times 2^40, plus the distance of the event from the range's `base`. The
- * stream's base is 0, so its places equal its sequences.
+ * offset: the index of the range in the record, times 2^40, plus the distance of the event from the range's `base`.
  */
 export class Places {
   readonly ranges: PositionRange[] = [];
@@ -86,8 +85,7 @@ export class Places {
   #indexOf(feed: Feed, first: Offset): number {
     const found = this.ranges.findIndex((range) => range.feed === feed);
     if (found !== -1) return found;
-    const base = feed === streamFeed ? 0 : first;
-    this.ranges.push({ ...emptyRange(feed, base), first, last: first - 1 });
+    this.ranges.push(emptyRange(feed, first));
     return this.ranges.length - 1;
   }
 }

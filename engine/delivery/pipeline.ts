@@ -6,6 +6,7 @@ import { holdsPositions, lettersOf, rangesOf, type Journal } from "../core/journ
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Waited } from "../core/pause.ts";
 import { RetryPause, type Pace } from "../flow/retry-pause.ts";
+import { sleep } from "../flow/sleep.ts";
 import { InFlightBatches, type Turn } from "./in-flight.ts";
 import { JournalWriter, Pauses } from "./pauses.ts";
 import { prepareBatch, type PreparedBatch, type PrepareOptions } from "./prepared-batch.ts";
@@ -144,7 +145,7 @@ export class Pipeline {
   stop(limit: number): void {
     this.#options.source.drain();
     this.#drain.abort();
-    setTimeout(() => this.abort(), limit).unref();
+    void sleep(limit, this.#leave.signal).then(() => this.abort());
   }
 
   /** Leaves at once. */

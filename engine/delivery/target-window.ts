@@ -11,13 +11,19 @@ const trustedBlindly = 60_000;
  */
 export function isInsideWindow(then: Reading, now: Reading): boolean {
   if (then.table !== now.table) return false;
-  const elapsed = now.time - then.time;
+  const elapsed = passedBetween(then, now);
   const seconds = Math.min(then.window.seconds, now.window.seconds);
   const entries = Math.min(then.window.entries, now.window.entries);
   if (entries === 0 || elapsed >= (seconds * 1000) / 2) return false;
   const grown = then.blocks === undefined || now.blocks === undefined ? -1 : now.blocks - then.blocks;
   // Fewer blocks than before: parts were dropped, and the numbers prove nothing.
   return grown < 0 ? elapsed < trustedBlindly : grown < entries / 2;
+}
+
+/** Milliseconds by the server's clock; where that was set back, by ours. */
+function passedBetween(then: Reading, now: Reading): number {
+  const elapsed = now.time - then.time;
+  return elapsed >= 0 ? elapsed : Math.max(0, now.taken - then.taken);
 }
 
 /** How far two clocks may drift apart: by a thousandth, which is more than clocks are corrected by. */

@@ -12,12 +12,19 @@ const [gap, together] = [16 * 1024, 1024 * 1024];
 /** Reads at the same time. */
 const parallel = 16;
 
+/** A file that is open to be read; one that is dropped is closed at the end of its last read. */
+interface OpenFile {
+  readonly opened: Promise<DiskFile>;
+  reads: number;
+  isDropped: boolean;
+}
+
 /** The segment files of a log, by their numbers. */
 export class LogFiles {
   readonly folder: string;
   readonly #disk: Disk;
   /** The least recently used first. */
-  readonly #open = new Map<number, Promise<DiskFile>>();
+  readonly #open = new Map<number, OpenFile>();
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
@@ -48,7 +55,7 @@ export class LogFiles {
   }
 
   async remove(number: number): Promise<void> {
-    await this.#closeFile(number);
+    await this.#drop(number, this.#open.get(number));
     await this.#disk.rm(this.path(number));
     await this.#disk.syncFolder(this.folder);
   }
@@ -56,17 +63,20 @@ export class LogFiles {
   /** Calls `read` with the file of a segment, which stays open for later reads. */
   async use<Result>(number: number, read: (file: DiskFile) => Promise<Result>): Promise<Result> {
     const known = this.#open.get(number);
-    const opened = known ?? this.#disk.open(this.path(number), "read");
+    const file = known ?? { opened: this.#disk.open(this.path(number), "read"), reads: 0, isDropped: false };
     this.#open.delete(number);
-    this.#open.set(number, opened);
+    this.#open.set(number, file);
+    file.reads += 1;
     try {
-      return await read(await opened);
+      return await read(await file.opened);
     } catch (error) {
-      await this.#closeFile(number);
+      await this.#drop(number, file);
       throw error;
     } finally {
-      const [oldest] = this.#open.keys();
-      if (this.#open.size > mostOpen && oldest !== undefined && oldest !== number) await this.#closeFile(oldest);
+      file.reads -= 1;
+      if (file.isDropped) await closeUnread(file);
+      const [oldest] = this.#open;
+      if (this.#open.size > mostOpen && oldest !== undefined) await this.#drop(...oldest);
     }
   }
 
@@ -93,14 +103,20 @@ export class LogFiles {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#open.keys()].map((number) => this.#closeFile(number)));
+    await Promise.all([...this.#open].map(([number, file]) => this.#drop(number, file)));
   }
 
-  async #closeFile(number: number): Promise<void> {
-    const opened = this.#open.get(number);
-    this.#open.delete(number);
-    await opened?.then((file) => file.close()).catch(() => undefined);
+  async #drop(number: number, file: OpenFile | undefined): Promise<void> {
+    if (file === undefined) return;
+    if (this.#open.get(number) === file) this.#open.delete(number);
+    file.isDropped = true;
+    await closeUnread(file);
   }
+}
+
+/** Closes a file that nobody reads. */
+async function closeUnread({ opened, reads }: OpenFile): Promise<void> {
+  if (reads === 0) await opened.then((file) => file.close()).catch(() => undefined);
 }
 
 /** Whether the folder of a log holds steps. */

@@ -26,7 +26,8 @@ export function withoutTrace(output: string): string {
 
 /** Why a connection failed, from the trace: git itself says less. */
 export function connectionTrouble(output: string): string {
-  return [...output.matchAll(/== Info: connect to .* failed: (.*)$/gm)].map(([, why]) => why).join("\n");
+  const lines = output.matchAll(/^\d\d:\d\d:\d\d\.\d+ \S+ +== Info: connect to .* failed: (.*)$/gm);
+  return [...lines].map(([, why]) => why).join("\n");
 }
 
 /** Reads the last answer from git's trace of headers; undefined where no server answered. `now`: ms since the epoch. */

@@ -69,7 +69,10 @@ export class ModelLog implements ModelSourceLog {
   /** At most `limit` events of the positions `first`..`last`. */
   read(first: number, last: number, limit: number): Event[] {
     const found = this.events.slice(first - 1, last).filter((event) => event !== undefined);
-    return found.slice(0, limit);
+    // A batch gives the events that it takes other positions.
+    return found.slice(0, limit).map(({ position, receivedAt, within, start, end, origin }) => {
+      return new Event(position, receivedAt, within!, start, end, origin);
+    });
   }
 
   reading(journal: Journal, pipeline_id: string): Source {

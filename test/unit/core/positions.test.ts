@@ -22,10 +22,21 @@ const taken = (...chunks: Chunk[]): Places => {
 };
 
 describe("places within a batch", () => {
-  test("of a stream are its sequences", () => {
+  test("of a stream lead back to its sequences, however many it has had", () => {
+    const one = chunk(streamFeed, [2 ** 41 + 7, 2 ** 41 + 8]);
+    const { ranges } = taken(one);
+    const places = one.events.map(({ position }) => position);
+    expect(places.map((place) => offsetAt(ranges, place)?.position)).toEqual([2 ** 41 + 7, 2 ** 41 + 8]);
+    expect(narrowed(ranges, places)).toEqual(ranges);
+  });
+
+  test("of a stream were its sequences in records of former versions", () => {
     const one = chunk(streamFeed, [7, 8]);
-    expect(taken(one).ranges).toEqual([{ feed: "", base: 0, first: 7, last: 8, count: 2 }]);
+    const ranges = [{ feed: streamFeed, base: 0, first: 7, last: 8, count: 2 }];
+    const again = new Places(ranges);
+    again.take(one);
     expect(one.events.map(({ position }) => position)).toEqual([7, 8]);
+    expect(again.ranges).toEqual(ranges);
   });
 
   test("of partitions name range and offset, however large both are, and lead back to them", () => {

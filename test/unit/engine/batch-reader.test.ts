@@ -30,8 +30,8 @@ const sink = {
   begin: () => ({ add: () => [], size: 0, isCurrent: true, body: () => Buffer.alloc(0) }),
 } as Pick<CompiledPipeline["sink"], "begin"> as CompiledPipeline["sink"];
 
-/** A line that keeps the events whose position `keeps`. */
-function line(keeps: (position: number) => boolean = () => true): CompiledPipeline {
+/** A line that keeps the events whose place, from 0, `keeps`. */
+function line(keeps: (place: number) => boolean = () => true): CompiledPipeline {
   const apply = (events: readonly Event[]) => {
     const passed = events.filter(({ position }) => keeps(position));
     return { passed, dropped: events.length - passed.length, rejected: [] };
@@ -80,7 +80,7 @@ describe("a batch", () => {
       await ranges(
         reader,
         1,
-        line((position) => position % 10 === 0),
+        line((place) => place % 10 === 9),
       ),
     ).toEqual(["1-50"]);
   });
@@ -90,7 +90,7 @@ describe("a batch", () => {
     const { reader } = assemblerOf(source, 100, "60ms");
     const batch = reader.next(line(), () => 1, nothing);
     setTimeout(() => source.arrived(7), 20);
-    expect((await batch)?.ranges).toEqual([{ feed: "", base: 0, first: 1, last: 7, count: 7 }]);
+    expect((await batch)?.ranges).toEqual([{ feed: "", base: 1, first: 1, last: 7, count: 7 }]);
   });
 
   test("that is filled while it waits does not wait any longer", async () => {

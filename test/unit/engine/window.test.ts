@@ -21,6 +21,13 @@ test.each<[string, Partial<Reading>, Partial<Reading>, boolean]>([
   ["a year later without another insert, where the window has no seconds", {}, { time: 3e10 }, true],
   ["half an hour later, of a window of an hour", hour, { ...hour, time: 1_000_000 + 1_800_000 }, false],
   ["less than half an hour later, of a window of an hour", hour, { ...hour, time: 1_000_000 + 1_799_999 }, true],
+  [
+    "half an hour later by our clock, where the server's was set back",
+    hour,
+    { ...hour, time: 0, taken: 1_800_000 },
+    false,
+  ],
+  ["less than that, where the server's was set back", hour, { ...hour, time: 0, taken: 1_799_999 }, true],
   ["another table", {}, { table: "two" }, false],
   ["a window that was made larger after the batch was sent", {}, { blocks: 600, ...hour }, false],
   ["a window that was made smaller", {}, { blocks: 520, window: { entries: 30, seconds: Infinity } }, false],

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FreezeDetector } from "../../../engine/sources/kafka/group/owner-check.ts";
+import { FreezeDetector, OwnerCheck } from "../../../engine/sources/kafka/group/owner-check.ts";
 
 let clocks: { monotonic: number; wall: number };
 let detector: FreezeDetector;
@@ -39,4 +39,29 @@ test("counts from its beginning, and no more after its end", () => {
   detector.end();
   clocks.monotonic += 60_000;
   expect(detector.wasFrozen).toBe(false);
+});
+
+test("no write is allowed after a freeze until a check has succeeded", async () => {
+  const answers = [new Error("another owns the group"), new Error("another owns the group"), undefined];
+  let checks = 0;
+  const owner = new OwnerCheck(
+    30_000,
+    async () => {
+      const error = answers[checks];
+      checks += 1;
+      if (error !== undefined) throw error;
+    },
+    () => undefined,
+  );
+  owner.begin();
+  try {
+    clocks.monotonic += 60_000;
+    await expect(owner.passed()).rejects.toThrow("another owns the group");
+    await expect(owner.passed()).rejects.toThrow("another owns the group");
+    await owner.passed();
+    await owner.passed();
+    expect(checks).toBe(3);
+  } finally {
+    owner.end();
+  }
 });

@@ -27,6 +27,12 @@ async function found(count: number, server: ReturnType<typeof serverThat>): Prom
   return search.rows.map(({ row }) => row);
 }
 
+test("a large block of which all rows are bad is searched in a time that grows with its rows", async () => {
+  const answer: Answer = { kind: "refused", failure: { ...bad, row: 0 } };
+  const search = await findBadRows(300_000, () => Promise.resolve(answer));
+  expect(search).toMatchObject({ kind: "found", rows: { length: 300_000 } });
+});
+
 describe.each(["first", "last", "none"] as const)("where the server names %s of the bad rows", (names) => {
   test.each([
     ["no row", 0, []],

@@ -27,6 +27,16 @@ describe("a server's error", () => {
     expect(parseServerError(body, undefined)).toMatchObject({ from: "server", ...expected });
   });
 
+  // Either would take minutes where each space is tried with each other one.
+  test.each([
+    ["before its name", `got '${" ".repeat(500_000)}'.`, " (CANNOT_PARSE) (version 26.7.2.1)"],
+    ["behind what looks like its name", `got '(AB_C)${" ".repeat(500_000)}x`, " (CANNOT_PARSE)"],
+    ["at its end", "no", ` (CANNOT_PARSE) (version 26.7.2.1)${" ".repeat(500_000)}`],
+  ])("is read with any number of spaces %s", (_where, said, trailer) => {
+    const error = parseServerError(`Code: 27. DB::Exception: ${said}${trailer}`, undefined);
+    expect(error).toMatchObject({ name: "CANNOT_PARSE", text: clipped(said.replaceAll(/ +/g, " ")) });
+  });
+
   test("has the code of its header", () => {
     expect(parseServerError("odd text (NETWORK_ERROR)", "210")).toMatchObject({ code: 210, name: "NETWORK_ERROR" });
   });

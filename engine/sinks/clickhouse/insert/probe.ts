@@ -148,6 +148,7 @@ export async function findBadRows(
   const known = new Set<number>();
   // There is an unnamed bad row before the row `suspect`.
   for (let at = 0, size = largestPiece, suspect = 0; ;) {
+    while (known.has(at)) at += 1;
     const piece = pieceOf(at, size, count, known);
     if (piece.length === 0) break;
     const answer = await send(piece);

@@ -51,7 +51,9 @@ export function isUnreadable(error: unknown): boolean {
 const longest = 1000;
 
 const version = String.raw`\(version [^()]*(?:\([^()]*\))?[^()]*\)`;
-const trailer = new RegExp(String.raw`\s*\(([A-Z][A-Z0-9_]{2,})\)\s*(?:${version})?[\s.]*$`);
+const trailer = new RegExp(String.raw`\(([A-Z][A-Z0-9_]{2,})\)\s*(?:${version})?[\s.]*$`);
+/** The longest trailer, in characters. Matching takes time that grows with its square, and a text quotes what it likes. */
+const longestTrailer = 500;
 
 /**
  * Reads an error of ClickHouse: `Code: 60. DB::Exception: <message> (UNKNOWN_TABLE) (version 26.7.2.1)`, where the
@@ -62,9 +64,12 @@ export function parseServerError(body: string, header: string | undefined): Requ
   if (code === undefined || !/^\d{1,6}$/.test(code)) return undefined;
   let text = body.trim();
   let name = `code_${code}`;
-  for (let match = trailer.exec(text); match !== null; match = trailer.exec(text)) {
+  for (;;) {
+    const last = text.slice(-longestTrailer);
+    const match = trailer.exec(last);
+    if (match === null) break;
     name = match[1] ?? name;
-    text = text.slice(0, match.index);
+    text = text.slice(0, text.length - last.length + match.index).trimEnd();
   }
   text = text.replace(/^(?:Code: \d+\.\s*(?:DB::)?(?:NetException|Exception): )+/, "").trim();
   return { from: "server", code: Number(code), name, text: clipped(text) };

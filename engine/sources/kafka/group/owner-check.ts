@@ -27,7 +27,10 @@ export class OwnerCheck {
     this.#freezes.end();
   }
 
-  /** Resolves when a write is allowed: at once, unless there was a freeze. Rejects as `check` does. */
+  /**
+   * Resolves when a write is allowed: at once, unless there was a freeze. Rejects as `check` does, and then the next write
+   * needs a check as well.
+   */
   passed(): Promise<void> {
     if (!this.#freezes.wasFrozen) return Promise.resolve();
     return (this.#checking ??= this.#ask().finally(() => (this.#checking = undefined)));
@@ -37,7 +40,12 @@ export class OwnerCheck {
     this.#onFrozen();
     while (this.#freezes.wasFrozen) {
       this.#freezes.reset();
-      await this.#check();
+      try {
+        await this.#check();
+      } catch (error) {
+        this.#freezes.recall();
+        throw error;
+      }
     }
   }
 }
@@ -77,6 +85,11 @@ export class FreezeDetector {
   /** Forgets the freeze. */
   reset(): void {
     this.#wasFrozen = false;
+  }
+
+  /** Takes a `reset` back. */
+  recall(): void {
+    this.#wasFrozen = true;
   }
 
   end(): void {
