@@ -30,8 +30,8 @@ const noteEvery = 60 * 1000;
 export class AccessTokens {
   readonly #registry: PipelineRegistry;
   readonly #secrets: SecretSource;
-  /** The tokens before the last rotations; each counts only as long as the pipeline has the token made `then`. */
-  readonly #previous = new Map<string, { hash: string; then: string; until: number }>();
+  /** The tokens before the last rotations; each counts only while the pipeline has the one that it was `before`. */
+  readonly #previous = new Map<string, { hash: string; before: string; until: number }>();
   /** Those of pipelines that are being recreated, which have no entry for a while. */
   readonly #recreated = new Map<string, TokenRecord>();
   /** The times of the last uses, in milliseconds: each event is a use, and parsing what is stored is slow. */
@@ -102,7 +102,7 @@ export class AccessTokens {
     const at = performance.now();
     for (const [id, { until }] of this.#previous) if (until <= at) this.#previous.delete(id);
     if (now) this.#previous.delete(pipeline_id);
-    else this.#previous.set(pipeline_id, { hash: replaced, then: token.hash, until: at + overlap });
+    else this.#previous.set(pipeline_id, { hash: replaced, before: token.hash, until: at + overlap });
     return made;
   }
 
@@ -130,7 +130,7 @@ export class AccessTokens {
   /** Whether it is the token before that of hash `present`, and still accepted. */
   #isPrevious(pipeline_id: string, token: string, present: string): boolean {
     const previous = this.#previous.get(pipeline_id);
-    if (previous === undefined || previous.then !== present || previous.until <= performance.now()) return false;
+    if (previous === undefined || previous.before !== present || previous.until <= performance.now()) return false;
     return isToken(token, previous.hash);
   }
 
