@@ -41,6 +41,7 @@ export class BatchBuilder {
   readonly #places: Places;
   #count = 0;
   #bytes = 0;
+  #ingestedBytes = 0;
   #aged = 0;
   #rejectedBytes = 0;
 
@@ -66,6 +67,11 @@ export class BatchBuilder {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Bytes of the events that the ingestor received, and not the receiver of OTLP. */
+  get ingestedBytes(): number {
+    return this.#ingestedBytes;
   }
 
   /** Bytes of its rows. */
@@ -104,9 +110,10 @@ export class BatchBuilder {
     this.#places.take(chunk);
     this.#count += chunk.events.length;
     this.#bytes += sizeOf(chunk.events);
-    for (const { text, position, origin } of chunk.events) {
+    for (const event of chunk.events) {
+      const { text, position, origin } = event;
       this.#reject({
-        component: "ingestor",
+        component: chainOf(this.#compiled, event).receiver,
         reason: threadDeath,
         error,
         original_message: text,
@@ -179,13 +186,19 @@ export class BatchBuilder {
   /** Of one origin. */
   #addPart(events: readonly Event[]): void {
     const { origin } = events[0]!;
+    const { receiver } = chainOf(this.#compiled, events[0]!);
     const size = sizeOf(events);
     this.#bytes += size;
+    if (receiver === "ingestor") this.#ingestedBytes += size;
     this.#keepReceived(events);
     let current = this.#relevant(events);
     let bytes = current === events ? size : sizeOf(current);
     const reject = (rejections: readonly Rejection[]): void => {
-      for (const one of rejections) this.#reject(origin === undefined ? one : { ...one, origin });
+      for (const one of rejections) {
+        // The steps before the transforms do not know what has received the events.
+        const component = one.component === "ingestor" ? receiver : one.component;
+        this.#reject({ ...one, component, ...(origin !== undefined && { origin }) });
+      }
     };
     for (const transform of this.#transformsFor(events[0]!)) {
       const result = transform.apply(current, bytes, this.plan);

@@ -1,4 +1,5 @@
 import type { Event } from "../event/event.ts";
+import type { Receiver } from "../core/dead-letter.ts";
 import type { BatchContext, Transform, TransformResult } from "../core/transform.ts";
 import type { Telemetry, TransformedEvent } from "../telemetry/telemetry.ts";
 import type { Sink } from "../core/sink.ts";
@@ -62,6 +63,8 @@ function nothing(): Count {
 
 /** The transforms that the events of one origin go through, in their order. */
 export interface TransformChain {
+  /** What has received them: the component of their dead letters from before the transforms. */
+  receiver: Receiver;
   /** The transforms that drop and refuse events. */
   transforms: readonly Transform[];
   /** The transform that creates new events from the remaining ones. */

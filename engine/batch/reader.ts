@@ -111,7 +111,7 @@ export class BatchReader {
       return undefined;
     }
     if (builder.aged > 0) telemetry.agedOut({ pipeline_id, count: builder.aged });
-    telemetry.eventsRead({ pipeline_id, count: builder.count, bytes: builder.bytes });
+    telemetry.eventsRead({ pipeline_id, count: builder.count, bytes: builder.ingestedBytes });
     return builder;
   }
 

@@ -1,6 +1,9 @@
 /** The stage that could not process an event, as the format names it. */
 export type Component = "ingestor" | "dedup" | "join" | "sink" | "otlp-receiver";
 
+/** The stages that receive events: OTLP has one of its own. */
+export type Receiver = Extract<Component, "ingestor" | "otlp-receiver">;
+
 /** The reason of a letter whose event ended the threads that processed it. */
 export const threadDeath = "thread_death";
 

@@ -1,4 +1,5 @@
 import type { SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
+import type { Receiver } from "./dead-letter.ts";
 import type { Feed } from "./positions.ts";
 
 /**
@@ -8,6 +9,8 @@ import type { Feed } from "./positions.ts";
 export interface SourceKind<Config extends SourceConfig = SourceConfig> {
   /** The types of the configs that it takes. */
   readonly types: readonly Config["type"][];
+  /** What dead letters and metrics call the stage that receives its events. */
+  readonly receiver: Receiver;
   /**
    * Whether events are pushed, and stored in a stream of the pipeline before they are read. Otherwise the source is a
    * log.

@@ -1,4 +1,5 @@
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import type { Receiver } from "../core/dead-letter.ts";
 import type { Push } from "../core/push.ts";
 import type { PipelineRegistry } from "../catalog/registry.ts";
 import { limitsOf, type Streams } from "../streams/streams.ts";
@@ -19,7 +20,7 @@ const overhead = 64;
 
 /** A run of refused pushes. Times are in milliseconds of the monotonic clock. */
 interface Episode {
-  component: "ingestor" | "otlp-receiver";
+  component: Receiver;
   since: number;
   /** Size of the last refused push: an episode ends when that much fits. */
   events: number;
@@ -156,7 +157,7 @@ export class IngestGate {
    * Resolves when a push is on disk. `component` is the one that reports back-pressure. Throws what `Stream.append`
    * throws, and RATE_LIMITED.
    */
-  async store(pipeline_id: string, push: Push, component: "ingestor" | "otlp-receiver"): Promise<void> {
+  async store(pipeline_id: string, push: Push, component: Receiver): Promise<void> {
     // Its intake may have been closed while the push was received.
     if (this.isBetween(pipeline_id)) throw recreatedMeanwhile(pipeline_id);
     if (this.isOver(pipeline_id)) {

@@ -17,6 +17,7 @@ export interface EngineMetrics {
   processingDuration: Histogram<"pipeline_id" | "component" | "stage">;
   sinkErrors: Counter<"pipeline_id" | "classification" | "error_name">;
   sinkRetries: Counter<"pipeline_id" | "outcome">;
+  sinkNacks: Counter<"pipeline_id">;
   batchRecords: Histogram<"pipeline_id">;
   batchBytes: Histogram<"pipeline_id">;
   backpressureActive: Gauge<"pipeline_id" | "component">;
@@ -126,6 +127,11 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "Rows of inserts that failed and are retried, counted at each failure.",
       "pipeline_id",
       "outcome",
+    ),
+    sinkNacks: counter(
+      "gfm_sink_nack_messages_total",
+      "Rows of inserts that failed for a reason that passes, counted at each failure.",
+      "pipeline_id",
     ),
     batchRecords: histogram("gfm_sink_batch_size_records", "Rows per insert.", records, "pipeline_id"),
     batchBytes: histogram("gfm_sink_batch_size_bytes", "Bytes per insert.", bytes, "pipeline_id"),
@@ -347,6 +353,23 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     threadDeaths: counter("sluice_thread_deaths_total", "Pipeline threads that died and were replaced."),
   };
+}
+
+/** The gauge of rows written per second. It is read at each scrape. */
+export function exposeRowRates(
+  registry: Registry,
+  ratesOf: () => Iterable<[pipeline_id: string, { rate: { perSecond: number } }]>,
+): void {
+  const gauge: Gauge<"pipeline_id" | "component"> = new Gauge({
+    name: "gfm_clickhouse_records_written_per_second",
+    help: "Rows written per second, over the last ten seconds.",
+    labelNames: ["pipeline_id", "component"],
+    registers: [registry],
+    collect: () => {
+      gauge.reset();
+      for (const [pipeline_id, { rate }] of ratesOf()) gauge.set({ pipeline_id, component: "sink" }, rate.perSecond);
+    },
+  });
 }
 
 type Metric = Counter | Gauge | Histogram;

@@ -42,7 +42,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
 
   eventsRead({ pipeline_id, count, bytes }: EventOf<"eventsRead">): void {
     this.observed(pipeline_id).counters.events_read += count;
-    this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
+    if (bytes > 0) this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
   }
 
   agedOut({ pipeline_id, count }: EventOf<"agedOut">): void {
@@ -71,7 +71,9 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     }
     this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "in" }, event.bytesIn);
     this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, event.bytesOut);
-    this.metrics.processingDuration.observe({ pipeline_id, component, stage: component }, event.seconds);
+    // The keys of a dedup are written with the batch, so there is no stage dedup_write.
+    const stage = component === "dedup" ? "dedup_filter" : component;
+    this.metrics.processingDuration.observe({ pipeline_id, component, stage }, event.seconds);
   }
 
   inserted({ pipeline_id, rows, bytes, seconds }: EventOf<"inserted">): void {
@@ -95,7 +97,10 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     const written = into === "join" ? 0 : rows;
     counters.rows_written += written;
     counters.dead_lettered += rejections.length;
+    if (excluded.length > 0)
+      this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "error" }, excluded.length);
     if (written > 0) {
+      this.observed(pipeline_id).rate.add(written);
       this.metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, written);
       this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, written);
     }
@@ -230,6 +235,10 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     const classification = isRetryable ? "retryable" : failure.class === "row" ? "permanent" : "unknown";
     this.metrics.sinkErrors.inc({ pipeline_id, classification, error_name: failure.name });
     this.metrics.sinkRetries.inc({ pipeline_id, outcome: "retry" }, rows);
+    if (isRetryable) {
+      this.metrics.sinkNacks.inc({ pipeline_id }, rows);
+      this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "retry" }, rows);
+    }
     const { class: kind, code, text } = failure;
     this.log.warn({ pipeline_id, rows, class: kind, code, unknown, error: text }, "Insert failed; it is retried.");
   }

@@ -1,6 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Log } from "./log.ts";
-import { beginAtZero, engineMetrics, type EngineMetrics } from "./metrics.ts";
+import { beginAtZero, engineMetrics, exposeRowRates, type EngineMetrics } from "./metrics.ts";
+import { RowRate } from "./row-rate.ts";
 import type { Telemetry, EventOf } from "./telemetry.ts";
 import { type JoinHeld, type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
@@ -33,6 +34,7 @@ class SourceRecorder implements Pick<
   constructor(log: Log, registry: Registry) {
     this.log = log;
     this.metrics = engineMetrics(registry, log);
+    exposeRowRates(registry, () => this.#observed);
   }
 
   /** What a pipeline has done since the process started, and its pauses. Its counters begin at 0 with the first call. */
@@ -166,6 +168,7 @@ async function forgetSeries(metric: EngineMetrics["paused"], pipeline_id: string
 /** The state of a pipeline besides its catalog entry. It is lost when the process ends. */
 class Observed {
   readonly counters: PipelineCounters = zeroCounters();
+  readonly rate = new RowRate();
   /** By class: a source and a target may pause a pipeline at the same time. */
   readonly #pauses = new Map<Pause["class"], { pause: Pause; began: number }>();
   at_least_once?: string;

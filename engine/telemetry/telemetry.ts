@@ -1,3 +1,4 @@
+import type { Receiver } from "../core/dead-letter.ts";
 import type { BatchRecord } from "../core/journal.ts";
 import type { Signal } from "../core/push.ts";
 import type { Failure } from "../core/sink.ts";
@@ -18,6 +19,7 @@ export interface Telemetry {
   eventRefused(event: { pipeline_id: string; status: number }): void;
   /** A request for the OTLP receiver was answered; `refusal` says why it was not stored. */
   exportAnswered(event: ExportEvent): void;
+  /** `bytes` are those of events that the ingestor receives: those of OTLP are counted with their requests. */
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
   /** Events older than `max_age` were removed and never written. */
   agedOut(event: { pipeline_id: string; count: number }): void;
@@ -96,12 +98,7 @@ export interface Telemetry {
    */
   atLeastOnce(event: { pipeline_id: string; reason?: string }): void;
   /** The buffer is full, or has room again after `seconds`; `component` takes the events, by default the `ingestor`. */
-  backpressure(event: {
-    pipeline_id: string;
-    component?: "ingestor" | "otlp-receiver";
-    active: boolean;
-    seconds: number;
-  }): void;
+  backpressure(event: { pipeline_id: string; component?: Receiver; active: boolean; seconds: number }): void;
   threadDied(event: { pipelines: string[]; error: string }): void;
   /** A connection of OTLP over gRPC was closed. */
   grpcNotLoaded(event: { error: string }): void;

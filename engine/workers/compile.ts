@@ -10,6 +10,7 @@ import type {
 } from "../../schemas/pipeline.ts";
 import { otlpField } from "../../schemas/otlp-fields.ts";
 import { quantityBytes } from "../../schemas/quantity.ts";
+import type { Receiver } from "../core/dead-letter.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Sink } from "../core/sink.ts";
 import { joinedOrigin } from "../join/joined-source.ts";
@@ -56,7 +57,7 @@ export function compilePipeline(given: CompileOptions): CompiledPipeline {
   const origins = stepsByOrigin(given);
   const fields = Array.from(origins, ([origin, of]) => [origin, of && (of.stateless?.outputs ?? of.fields)] as const);
   const sink = tableOf(given, new Map(fields));
-  const chains = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);
+  const chains = new Map<Steps | undefined, TransformChain>([[undefined, withoutSteps(config)]]);
   for (const of of origins.values()) if (of !== undefined) chains.set(of, compileChain(of, sink));
   return { revision, chains: new Map(Array.from(origins, ([origin, of]) => [origin, chains.get(of)!])), sink };
 }
@@ -71,7 +72,11 @@ function compileJoined(given: CompileOptions): CompiledPipeline {
   const sink = tableOf(given, new Map([[joinedOrigin, fields]]));
   const required = fields.filter(({ name }) => isRequired(config, name));
   const check = new DeclaredFields(required, { keys: [], rows: () => sink.rowWalks(joinedOrigin) });
-  return { revision, chains: new Map([[joinedOrigin, { transforms: [ofJoin(check)] }]]), sink };
+  return {
+    revision,
+    chains: new Map([[joinedOrigin, { ...withoutSteps(config), transforms: [ofJoin(check)] }]]),
+    sink,
+  };
 }
 
 /** Whether every row of the join has a field: the events of its source always have it. */
@@ -118,7 +123,8 @@ export function compileSides(given: CompileOptions, opened: Omit<JoinSinkOptions
   for (const [origin, steps] of sharedByOrigin(given)) {
     const own = readers.filter((of) => of.origin === steps?.origin && steps !== undefined).map(({ reader }) => reader);
     sides.set(origin, own);
-    chains.set(origin, { transforms: steps === undefined ? [] : sideTransforms(steps, own) });
+    const { receiver } = steps ?? withoutSteps(config);
+    chains.set(origin, { receiver, transforms: steps === undefined ? [] : sideTransforms(steps, own) });
   }
   const of = (origin: string | undefined): readonly SideReader[] => sides.get(origin) ?? sides.get(undefined) ?? [];
   return { revision, chains, sink: new JoinSink({ ...opened, sides: of }) };
@@ -225,8 +231,14 @@ function stepsByOrigin(given: CompileOptions): Map<string | undefined, Steps | u
   return byOrigin.set(undefined, others.some(({ mayChange }) => mayChange) ? undefined : first);
 }
 
+/** The way of events that no source of the pipeline has: they are of the kind of the first one. */
+function withoutSteps({ sources }: PipelineConfig): TransformChain {
+  return { receiver: kindOf(sources[0]!).receiver, transforms: [] };
+}
+
 /** The steps of the events of one source. */
 interface Steps {
+  receiver: Receiver;
   /** Where the events come from, such as a topic; undefined: from a source that has one origin. */
   origin: string | undefined;
   /** Whether it may have had another origin before. */
@@ -245,6 +257,7 @@ function stepsOf(given: CompileOptions, source: SourceConfig): Steps {
   const entries = given.config.transforms.filter(({ source_id }) => source_id === source.source_id);
   const transforms = entries.map((entry) => createTransform(entry, { ...given, fields }));
   return {
+    receiver: kind.receiver,
     origin: kind.origin?.of(source),
     mayChange: kind.origin?.mayChange ?? false,
     fields,
@@ -254,11 +267,12 @@ function stepsOf(given: CompileOptions, source: SourceConfig): Steps {
   };
 }
 
-function compileChain({ origin, declared, transforms, stateless }: Steps, sink: Sink): TransformChain {
+function compileChain({ receiver, origin, declared, transforms, stateless }: Steps, sink: Sink): TransformChain {
   // A stateless transform makes new events: none is a row as it was received.
   const rows = stateless === undefined ? () => sink.rowWalks(origin) : () => undefined;
   const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);
   return {
+    receiver,
     transforms: [new DeclaredFields(declared, { keys, rows }), ...transforms],
     ...(stateless === undefined ? {} : { stateless }),
   };

@@ -16,6 +16,7 @@ import type { Source } from "../core/source.ts";
 import { RetryPause } from "../flow/retry-pause.ts";
 import { hiding } from "../peers/hidden-secrets.ts";
 import { type AnyTools, type OpenedSource, openSource } from "../sources/open.ts";
+import { kindOf } from "../sources/registry.ts";
 import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
@@ -212,7 +213,8 @@ function withoutAge(source: Source): OpenedSource {
 }
 
 /** The components of a pipeline by the names of metrics and dead letters. */
-function componentsOf({ transforms, join }: PipelineSpec["config"]): string[] {
+function componentsOf({ sources, transforms, join }: PipelineSpec["config"]): string[] {
   const joins = join === undefined ? [] : ["join"];
-  return [...new Set(["ingestor", ...transforms.map(({ type }) => components[type]), ...joins, "sink"])];
+  const receivers = sources.map((source) => kindOf(source).receiver);
+  return [...new Set([...receivers, ...transforms.map(({ type }) => components[type]), ...joins, "sink"])];
 }

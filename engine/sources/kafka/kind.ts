@@ -6,6 +6,7 @@ import { kafkaPartition } from "./positions/feed.ts";
 /** Topics of Kafka, a source for each, read by a consumer group. The sides of a join may be in two clusters. */
 export const kafka = {
   types: ["kafka"],
+  receiver: "ingestor",
   isPushed: false,
   hasAccessToken: false,
   hasConsumerGroup: true,

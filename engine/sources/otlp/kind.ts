@@ -5,6 +5,7 @@ import type { SourceKind } from "../../core/source-kind.ts";
 /** Telemetry that exporters push over gRPC and HTTP: a source for each signal. */
 export const otlp = {
   types: ["otlp.logs", "otlp.traces", "otlp.metrics"],
+  receiver: "otlp-receiver",
   isPushed: true,
   hasAccessToken: false,
   hasConsumerGroup: false,

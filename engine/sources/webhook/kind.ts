@@ -4,6 +4,7 @@ import type { SourceKind } from "../../core/source-kind.ts";
 /** Events that are posted over HTTP, one per request. A pipeline has one such source. */
 export const webhook = {
   types: ["webhook"],
+  receiver: "ingestor",
   isPushed: true,
   hasAccessToken: true,
   hasConsumerGroup: false,

@@ -98,6 +98,18 @@ test("signals of one pipeline flow into one table, each by the transforms of its
   ]);
 });
 
+test("a record without its dedup key is a dead letter of the receiver, and no event of an ingestor", async () => {
+  const { engine, registry } = scene.running;
+  await engine.create(pipeline(), createTable);
+  await spans("cart", { spanId: "", kind: server, flags: 7 });
+  await scene.settled(id);
+  const { messages } = engine.deadLetters(id).list(10);
+  expect(messages).toMatchObject([{ component: "otlp-receiver", reason: "parse_error", origin: "traces" }]);
+  const bytes = await registry.getSingleMetricAsString("gfm_bytes_processed_total");
+  expect(bytes).toContain('component="otlp.traces",direction="in"');
+  expect(bytes).not.toContain('component="ingestor"');
+});
+
 test("a dead letter is sent again by the transforms of the source that it came from", async () => {
   const { engine } = scene.running;
   await engine.create(pipeline(), createTable);

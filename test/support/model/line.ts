@@ -23,7 +23,7 @@ export function modelLine(
   const chains = Array.from(windows, ([origin, window]) => {
     const salt = Buffer.alloc(16, origin ?? "salt");
     const dedup = hasDedup ? [new DedupTransform("key", window, keys, new Fingerprints(salt))] : [];
-    return [origin, { transforms: [filter(revision), ...dedup], stateless }] as const;
+    return [origin, { receiver: "ingestor", transforms: [filter(revision), ...dedup], stateless }] as const;
   });
   return { revision, chains: new Map(chains), sink: new ModelSink(target) };
 }

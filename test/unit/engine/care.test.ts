@@ -16,7 +16,7 @@ function lineOf(processed: string[]): CompiledPipeline {
   const sink = { begin: () => ({ add: () => [], size: 0, isCurrent: true, body: () => Buffer.alloc(0) }) };
   return {
     revision: 1,
-    chains: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]),
+    chains: new Map([[undefined, { receiver: "ingestor", transforms: [{ name: "ingestor", apply }] }]]),
     sink: sink as unknown as CompiledPipeline["sink"],
   };
 }

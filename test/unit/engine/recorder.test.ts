@@ -1,0 +1,79 @@
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { BatchRecord } from "../../../engine/core/journal.ts";
+import type { Failure } from "../../../engine/core/sink.ts";
+import { Recorder } from "../../../engine/telemetry/recorder.ts";
+import { keptLog } from "../../support/engine.ts";
+
+const pipeline_id = "orders";
+let registry: Registry;
+let recorder: Recorder;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["performance"], now: 0 });
+  registry = new Registry();
+  recorder = new Recorder(keptLog(), registry);
+});
+afterEach(() => vi.useRealTimers());
+
+async function metric(name: string): Promise<[labels: string, value: number][]> {
+  const { values } = await registry.getSingleMetric(name)!.get();
+  return values.map(({ labels, value }) => {
+    const { pipeline_id: _id, ...own } = labels as Record<string, string>;
+    return [Object.values(own).join(" "), value];
+  });
+}
+
+const committed = (rows: number, excluded: number[] = []): void =>
+  recorder.batchCommitted({
+    pipeline_id,
+    rows,
+    excluded,
+    rejections: [],
+    madeOf: { kind: "letters", numbers: [] },
+  } as Partial<BatchRecord> as BatchRecord);
+
+test("rows per second are those of the last ten whole seconds", async () => {
+  const rate = async (): Promise<number> => (await metric("gfm_clickhouse_records_written_per_second"))[0]![1];
+  committed(100);
+  expect(await rate()).toBe(0);
+  vi.advanceTimersByTime(1_000);
+  committed(50);
+  expect(await rate()).toBe(10);
+  vi.advanceTimersByTime(9_000);
+  expect(await rate()).toBe(15);
+  vi.advanceTimersByTime(1_000);
+  expect(await rate()).toBe(5);
+  vi.advanceTimersByTime(60_000);
+  expect(await rate()).toBe(0);
+  recorder.forget(pipeline_id);
+  expect(await metric("gfm_clickhouse_records_written_per_second")).toEqual([]);
+});
+
+test("the rows of a sink are counted by their outcome: written, refused, or to be sent again", async () => {
+  const failed = (kind: Failure["class"]): void =>
+    recorder.insertFailed({
+      pipeline_id,
+      rows: 10,
+      unknown: false,
+      failure: { class: kind, code: 1, name: "NAME", text: "no" },
+    });
+  failed("transient");
+  failed("row");
+  failed("setup");
+  committed(8, [3, 4]);
+  expect(await metric("gfm_processor_messages_total")).toEqual([
+    ["sink retry", 10],
+    ["sink error", 2],
+    ["sink success", 8],
+  ]);
+  expect(await metric("gfm_sink_nack_messages_total")).toEqual([["", 10]]);
+});
+
+test("the stage of a dedup is dedup_filter, as the format calls it", async () => {
+  const event = { pipeline_id, passed: 1, dropped: 1, rejected: 0, bytesIn: 2, bytesOut: 1, seconds: 0.01 };
+  recorder.transformed({ ...event, component: "dedup" });
+  recorder.transformed({ ...event, component: "filter" });
+  const stages = new Set((await metric("gfm_processing_duration_seconds")).map(([labels]) => labels.split(" ").at(-1)));
+  expect([...stages]).toEqual(["dedup_filter", "filter"]);
+});
