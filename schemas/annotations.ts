@@ -24,6 +24,7 @@ export interface SchemaNode {
   enum?: string[];
   minimum?: number;
   maximum?: number;
+  pattern?: string;
   required?: string[];
   properties?: Record<string, SchemaNode>;
   items?: SchemaNode;

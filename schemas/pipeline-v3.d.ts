@@ -365,6 +365,7 @@ export interface StatelessDocument {
         | "number"
         | "boolean"
         | "object"
+        | "datetime"
         | "[]string";
     }[];
   };

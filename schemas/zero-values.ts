@@ -2,11 +2,13 @@ import { resolved, rootNode, type SchemaNode } from "./annotations.ts";
 
 /** Levels of a value that may be zero: an exporter writes `connection_params: {brokers: null}` at the most. */
 const deepest = 3;
+/** The pattern of a text that must have a character that is no space. */
+const notBlank = String.raw`\S`;
 
 /**
  * A document without what the exporter of the reference service writes for absent values (config-v3 section 8): null
- * for an optional block, and zero values of keys that only another type of source or transform has, such as
- * `time_window: "0s"` in a filter. Returns a copy with the changed parts. Null for a required key stays, and so do the
+ * for an optional block, zero values of keys that only another type of source or transform has, such as
+ * `time_window: "0s"` in a filter, an empty text or an empty block where that says nothing. Returns a copy with the changed parts. Null for a required key stays, and so do the
  * keys of `x-sluice`, which no exporter writes.
  */
 export function withoutZeroValues(document: Record<string, unknown>): Record<string, unknown> {
@@ -39,10 +41,20 @@ function cleanObject(
     const others = siblings.flatMap((sibling) => propertyOf(sibling, key) ?? []);
     const own = propertyOf(node, key);
     if (own === undefined) return others.length > 0 && isZero(of, deepest) ? [] : [[key, of]];
-    if (of === null && node.required?.includes(key) !== true) return [];
+    if (node.required?.includes(key) !== true && isAbsent(of, own)) return [];
     return [[key, clean(of, own, others)]];
   });
   return Object.fromEntries(kept);
+}
+
+/**
+ * Whether the value of an optional key means that there is none: null, an empty text where one with characters is wanted,
+ * or a block whose required keys have no value.
+ */
+function isAbsent(value: unknown, { pattern, required = [] }: SchemaNode): boolean {
+  if (value === null) return true;
+  if (value === "") return pattern === notBlank;
+  return required.length > 0 && isObject(value) && Object.keys(value).length > 0 && isZero(value, deepest);
 }
 
 function propertyOf({ properties }: SchemaNode, key: string): SchemaNode | undefined {

@@ -118,6 +118,8 @@ const kinds: Readonly<Record<string, string>> = {
 function expectation({ keyword, params, parentSchema }: SchemaError): string {
   switch (keyword) {
     case "type":
+      // What is said of a number is which one may be written.
+      if (params["type"] === "integer") return kinds["integer"]!;
       return (
         parentSchema?.["x-expected"] ??
         [params["type"]]

@@ -168,13 +168,15 @@ class Speller {
       this.#zero(config as Mapping, "transforms", []);
     }
     for (const source of list(file["sources"])) {
-      this.#zero(source, "schema_registry");
+      this.#zero(source, "schema_registry", { url: "" }, { url: "", api_key: "", api_secret: "" });
       if (text(source["type"]).trim().toLowerCase() === "kafka") continue;
       const noBroker = { brokers: null, protocol: "", username: "", skip_tls_verification: false };
       this.#zero(source, "connection_params", noBroker, {});
       this.#zero(source, "schema_fields", []);
       for (const key of ["topic", "format", "schema_version"]) this.#zero(source, key, "");
     }
+    for (const output of list((file["join"] as Mapping | undefined)?.["output_fields"]))
+      this.#zero(output, "output_name", "");
     for (const key of ["transforms", "join", "metadata", "resources"]) this.#zero(file, key);
     const resources = file["resources"] as Mapping | null | undefined;
     for (const key of ["nats", "sources", "transform", "sink"]) if (resources) this.#zero(resources, key);

@@ -296,6 +296,7 @@ const documents: Bad[] = [
     code: "TYPE",
     at: [22, 19],
     path: "sink.max_batch_size",
+    expected: "a whole number",
     found: '"500"',
     suggestion: "write 500 without quotes",
   },
@@ -305,6 +306,7 @@ const documents: Bad[] = [
     code: "TYPE",
     at: [22, 19],
     path: "sink.max_batch_size",
+    expected: "a whole number",
     found: "the number 1.5",
   },
   {
