@@ -7833,6 +7833,7 @@ var init_pipeline_v3_schema = __esm({
                           "number",
                           "boolean",
                           "object",
+                          "datetime",
                           "[]string"
                         ]
                       }
@@ -8990,10 +8991,15 @@ function cleanObject(value, node, siblings) {
     const others2 = siblings.flatMap((sibling) => propertyOf(sibling, key) ?? []);
     const own2 = propertyOf(node, key);
     if (own2 === void 0) return others2.length > 0 && isZero(of, deepest) ? [] : [[key, of]];
-    if (of === null && node.required?.includes(key) !== true) return [];
+    if (node.required?.includes(key) !== true && isAbsent(of, own2)) return [];
     return [[key, clean(of, own2, others2)]];
   });
   return Object.fromEntries(kept2);
+}
+function isAbsent(value, { pattern: pattern4, required = [] }) {
+  if (value === null) return true;
+  if (value === "") return pattern4 === notBlank;
+  return required.length > 0 && isObject(value) && Object.keys(value).length > 0 && isZero(value, deepest);
 }
 function propertyOf({ properties }, key) {
   const property = properties !== void 0 && Object.hasOwn(properties, key) ? properties[key] : void 0;
@@ -9010,12 +9016,13 @@ function isZero(value, levels3) {
 function isObject(value) {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
-var deepest;
+var deepest, notBlank;
 var init_zero_values = __esm({
   "schemas/zero-values.ts"() {
     "use strict";
     init_annotations();
     deepest = 3;
+    notBlank = String.raw`\S`;
   }
 });
 
@@ -21423,6 +21430,7 @@ var init_kind = __esm({
     init_feed();
     kafka = {
       types: ["kafka"],
+      receiver: "ingestor",
       isPushed: false,
       hasAccessToken: false,
       hasConsumerGroup: true,
@@ -21449,6 +21457,7 @@ var init_kind2 = __esm({
     init_otlp_fields();
     otlp = {
       types: ["otlp.logs", "otlp.traces", "otlp.metrics"],
+      receiver: "otlp-receiver",
       isPushed: true,
       hasAccessToken: false,
       hasConsumerGroup: false,
@@ -21475,6 +21484,7 @@ var init_kind3 = __esm({
     "use strict";
     webhook = {
       types: ["webhook"],
+      receiver: "ingestor",
       isPushed: true,
       hasAccessToken: true,
       hasConsumerGroup: false,
@@ -23298,6 +23308,7 @@ function codeOf2({ keyword, parentSchema }, path2) {
 function expectation({ keyword, params, parentSchema }) {
   switch (keyword) {
     case "type":
+      if (params["type"] === "integer") return kinds3["integer"];
       return parentSchema?.["x-expected"] ?? [params["type"]].flat().map((type) => kinds3[String(type)]).join(" or ");
     case "const":
       return `"${String(params["allowedValue"])}"`;
@@ -35660,7 +35671,8 @@ function withoutTrace(output) {
   return output.split("\n").filter((line) => !traceLine.test(line)).join("\n");
 }
 function connectionTrouble(output) {
-  return [...output.matchAll(/== Info: connect to .* failed: (.*)$/gm)].map(([, why]) => why).join("\n");
+  const lines = output.matchAll(/^\d\d:\d\d:\d\d\.\d+ \S+ +== Info: connect to .* failed: (.*)$/gm);
+  return [...lines].map(([, why]) => why).join("\n");
 }
 function lastAnswer(output, now) {
   let status;
@@ -42648,7 +42660,7 @@ init_cli_error();
 init_settings_file();
 init_settings_table();
 var defaultConfig = "sluice.yaml";
-var ofCheckouts = /* @__PURE__ */ new Set(["validate", "plan"]);
+var ofCheckouts = /* @__PURE__ */ new Set(["validate", "plan", "test"]);
 var taken = /* @__PURE__ */ new Set(["vars", "vars_file"]);
 async function readDefaultConfig(command2, terminal) {
   const tree = await workTreeOf(".");

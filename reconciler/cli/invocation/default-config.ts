@@ -9,7 +9,7 @@ import type { Terminal } from "./terminal.ts";
 export const defaultConfig = "sluice.yaml";
 
 /** Commands that run on a checkout of others, as in CI. */
-const ofCheckouts: ReadonlySet<string> = new Set(["validate", "plan"]);
+const ofCheckouts: ReadonlySet<string> = new Set(["validate", "plan", "test"]);
 /** What they take: whoever opens a pull request says neither what of it blocks, nor which server gets which secret. */
 const taken: ReadonlySet<string> = new Set(["vars", "vars_file"]);
 

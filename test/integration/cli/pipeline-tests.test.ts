@@ -285,6 +285,21 @@ describe("what cannot be run", () => {
   });
 });
 
+test("in a checkout its sluice.yaml has the variables, as for sluice validate", async () => {
+  const repository = await GitRepository.create();
+  const events = [{ event: { id: "a", amount: 5 } }];
+  await repository.commit({
+    "sluice.yaml": "vars: { LEAST: 2 }\ntest_jobs: 9\n",
+    "orders.yaml": webhook.replace("amount > 0", '"amount > ${var:LEAST}"'),
+    "orders.test.yaml": JSON.stringify({ tests: [{ name: "amounts", events, expect: { rows: [{ id: "a" }] } }] }),
+  });
+  try {
+    expect(await runIn(repository.path, "test")).toMatchObject({ code: 0, err: "" });
+  } finally {
+    await repository.remove();
+  }
+});
+
 test("--base shows the events whose outcome changed, and exits with 2", async () => {
   const repository = await GitRepository.create();
   const events = [
