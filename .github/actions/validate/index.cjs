@@ -9613,7 +9613,7 @@ var init_codes = __esm({
       DUPLICATE_NAME: error("A name that must be unique is used twice."),
       TRANSFORM_COUNT: error("There are more transforms of a kind than a pipeline or a source can have."),
       JOIN: error(
-        "A join does not have two different Kafka sources, joins by a list or a mapping, or is combined with a transform that it excludes."
+        "A join does not have two sources that it may join, joins by a list or a mapping, or is combined with a transform that it excludes."
       ),
       MAPPING_EMPTY: error("The sink writes no column."),
       COLUMN_MISMATCH: error("A field cannot feed a column of this type."),

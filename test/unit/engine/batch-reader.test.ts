@@ -36,7 +36,11 @@ function line(keeps: (place: number) => boolean = () => true): CompiledPipeline 
     const passed = events.filter(({ position }) => keeps(position));
     return { passed, dropped: events.length - passed.length, rejected: [] };
   };
-  return { revision: 1, chains: new Map([[undefined, { receiver: "ingestor", transforms: [{ name: "ingestor", apply }] }]]), sink };
+  return {
+    revision: 1,
+    chains: new Map([[undefined, { receiver: "ingestor", transforms: [{ name: "ingestor", apply }] }]]),
+    sink,
+  };
 }
 
 function assemblerOf(source: StreamSource, max_batch_size: number, max_delay_time: string) {

@@ -105,7 +105,11 @@ describe.each([
       close: async () => undefined,
     };
     const sink = { begin: () => ({ add: () => [], size: 0, isCurrent: true, body: () => Buffer.alloc(0) }) };
-    const line = { revision: 1, chains: new Map([[undefined, { receiver: "ingestor", transforms: [{ name: "ingestor", apply }] }]]), sink };
+    const line = {
+      revision: 1,
+      chains: new Map([[undefined, { receiver: "ingestor", transforms: [{ name: "ingestor", apply }] }]]),
+      sink,
+    };
     const reader = new BatchReader({
       pipeline_id: "p",
       source: new StreamSource(stream, 1, 1, new RetryPause("p", telling().telemetry)),
