@@ -8,7 +8,7 @@ const notBlank = String.raw`\S`;
 /**
  * A document without what the exporter of the reference service writes for absent values (config-v3 section 8): null
  * for an optional block, zero values of keys that only another type of source or transform has, such as
- * `time_window: "0s"` in a filter, an empty text or an empty block where that says nothing. Returns a copy with the changed parts. Null for a required key stays, and so do the
+ * `time_window: "0s"` in a filter, or an empty text where only one with characters is allowed. Returns a copy with the changed parts. Null for a required key stays, and so do the
  * keys of `x-sluice`, which no exporter writes.
  */
 export function withoutZeroValues(document: Record<string, unknown>): Record<string, unknown> {
@@ -47,14 +47,9 @@ function cleanObject(
   return Object.fromEntries(kept);
 }
 
-/**
- * Whether the value of an optional key means that there is none: null, an empty text where one with characters is wanted,
- * or a block whose required keys have no value.
- */
-function isAbsent(value: unknown, { pattern, required = [] }: SchemaNode): boolean {
-  if (value === null) return true;
-  if (value === "") return pattern === notBlank;
-  return required.length > 0 && isObject(value) && Object.keys(value).length > 0 && isZero(value, deepest);
+/** Whether the value of an optional key means that there is none. */
+function isAbsent(value: unknown, { pattern }: SchemaNode): boolean {
+  return value === null || (value === "" && pattern === notBlank);
 }
 
 function propertyOf({ properties }: SchemaNode, key: string): SchemaNode | undefined {

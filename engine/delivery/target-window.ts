@@ -11,19 +11,18 @@ const trustedBlindly = 60_000;
  */
 export function isInsideWindow(then: Reading, now: Reading): boolean {
   if (then.table !== now.table) return false;
-  const elapsed = passedBetween(then, now);
+  const elapsed = passedBetween(then, now) ?? Infinity;
   const seconds = Math.min(then.window.seconds, now.window.seconds);
   const entries = Math.min(then.window.entries, now.window.entries);
-  if (entries === 0 || elapsed >= (seconds * 1000) / 2) return false;
+  if (entries === 0 || (seconds !== Infinity && elapsed >= (seconds * 1000) / 2)) return false;
   const grown = then.blocks === undefined || now.blocks === undefined ? -1 : now.blocks - then.blocks;
   // Fewer blocks than before: parts were dropped, and the numbers prove nothing.
   return grown < 0 ? elapsed < trustedBlindly : grown < entries / 2;
 }
 
-/** Milliseconds by the server's clock; where that was set back, by ours. */
-function passedBetween(then: Reading, now: Reading): number {
-  const elapsed = now.time - then.time;
-  return elapsed >= 0 ? elapsed : Math.max(0, now.taken - then.taken);
+/** Milliseconds by the server's clock; where that was set back, by ours; undefined where both were. */
+function passedBetween(then: Reading, now: Reading): number | undefined {
+  return [now.time - then.time, now.taken - then.taken].find((elapsed) => elapsed >= 0);
 }
 
 /** How far two clocks may drift apart: by a thousandth, which is more than clocks are corrected by. */
@@ -37,7 +36,7 @@ const drift = 1 / 1000;
  */
 export function mayHaveRestarted(then: Reading, now: Reading): boolean {
   if (now.isReplicated === true || now.uptime === undefined) return false;
-  const elapsed = Math.max(0, now.time - then.time) / 1000;
+  const elapsed = (passedBetween(then, now) ?? 0) / 1000;
   return hasRunShorter(then, now) || now.uptime <= (then.uptime ?? 0) + elapsed * (1 - drift) - 1;
 }
 

@@ -341,8 +341,10 @@ function finalBy(record: BatchRecord): Progress["positions"] {
 function placed({ rejections, madeOf }: BatchRecord): Rejection[] {
   if (madeOf.kind === "letters") return rejections;
   return rejections.map((rejection) => {
-    const { feed = streamFeed, position = rejection.position } = offsetAt(madeOf.ranges, rejection.position) ?? {};
-    return feed === streamFeed ? rejection : { ...rejection, feed, position };
+    const at = offsetAt(madeOf.ranges, rejection.position);
+    if (at === undefined) return rejection;
+    const { feed, position } = at;
+    return { ...rejection, position, ...(feed !== streamFeed && { feed }) };
   });
 }
 

@@ -5,6 +5,9 @@ import { joinFeed, streamFeed } from "../core/positions.ts";
 import { IntakeRecorder } from "./source-recorder.ts";
 import type { Telemetry, EventOf, TransformedEvent } from "./telemetry.ts";
 
+/** How the reasons begin of rows that ClickHouse refused. */
+const refusedBySink = "sink_rejection_";
+
 /** The one place where the engine's events become log lines, metrics and the counters of health. */
 export class Recorder extends IntakeRecorder implements Telemetry {
   statusChanged({ pipeline_id, from, to, reason }: EventOf<"statusChanged">): void {
@@ -97,8 +100,8 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     const written = into === "join" ? 0 : rows;
     counters.rows_written += written;
     counters.dead_lettered += rejections.length;
-    if (excluded.length > 0)
-      this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "error" }, excluded.length);
+    const refused = rejections.filter(({ reason }) => reason.startsWith(refusedBySink)).length;
+    if (refused > 0) this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "error" }, refused);
     if (written > 0) {
       this.observed(pipeline_id).rate.add(written);
       this.metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, written);

@@ -168,7 +168,7 @@ class Speller {
       this.#zero(config as Mapping, "transforms", []);
     }
     for (const source of list(file["sources"])) {
-      this.#zero(source, "schema_registry", { url: "" }, { url: "", api_key: "", api_secret: "" });
+      this.#zero(source, "schema_registry");
       if (text(source["type"]).trim().toLowerCase() === "kafka") continue;
       const noBroker = { brokers: null, protocol: "", username: "", skip_tls_verification: false };
       this.#zero(source, "connection_params", noBroker, {});

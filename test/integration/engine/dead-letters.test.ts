@@ -45,6 +45,10 @@ const listed = (): string[] =>
 
 test("letters that are reprocessed after the table was mended become rows, and leave the queue", async () => {
   await withLetters(500, 600);
+  const places = queue()
+    .list(10)
+    .messages.map(({ position }) => position);
+  expect(places, "those of their events in the stream").toEqual([2, 3]);
   await mend();
   expect(await running.engine.reprocess(pipeline_id, { mode: "all" })).toMatchObject({
     status: "accepted",

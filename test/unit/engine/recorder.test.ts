@@ -24,12 +24,12 @@ async function metric(name: string): Promise<[labels: string, value: number][]> 
   });
 }
 
-const committed = (rows: number, excluded: number[] = []): void =>
+const committed = (rows: number, ...reasons: string[]): void =>
   recorder.batchCommitted({
     pipeline_id,
     rows,
-    excluded,
-    rejections: [],
+    excluded: [],
+    rejections: reasons.map((reason) => ({ component: "sink", reason, error: "", original_message: "", position: 0 })),
     madeOf: { kind: "letters", numbers: [] },
   } as Partial<BatchRecord> as BatchRecord);
 
@@ -61,7 +61,7 @@ test("the rows of a sink are counted by their outcome: written, refused, or to b
   failed("transient");
   failed("row");
   failed("setup");
-  committed(8, [3, 4]);
+  committed(8, "sink_rejection_VIOLATED_CONSTRAINT", "schema_mismatch", "sink_rejection_CANNOT_PARSE");
   expect(await metric("gfm_processor_messages_total")).toEqual([
     ["sink retry", 10],
     ["sink error", 2],

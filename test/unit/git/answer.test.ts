@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lastAnswer, withoutTrace } from "../../../reconciler/git/failure.ts";
+import { connectionTrouble, lastAnswer, withoutTrace } from "../../../reconciler/git/failure.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const trace = (...headers: string[]) =>
@@ -25,4 +25,13 @@ test("what a server or a file says is taken for no header", () => {
   const output = "remote: <= Recv header: HTTP/1.1 429 Too Many\nfatal: <= Recv header: Retry-After: 9";
   expect(lastAnswer(output, now)).toBeUndefined();
   expect(withoutTrace(`${output}\n${trace("HTTP/2 200")}`)).toBe(output);
+});
+
+test("why a connection failed is what git's trace says itself, in a time that grows with the output", () => {
+  const line =
+    "02:33:51.231752 http.c:725              == Info: connect to 127.0.0.1 port 1 failed: Connection refused";
+  const header = trace(`x: ${"== Info: connect to ".repeat(50_000)}`);
+  expect(connectionTrouble(`${header}\n${line}\nremote: == Info: connect to a failed: nonsense`)).toBe(
+    "Connection refused",
+  );
 });

@@ -85,7 +85,6 @@ describe("files that mean the same are equal:", () => {
     ["the order of tags", { metadata: { tags: ["b", "a", "b"] } }, { metadata: { tags: ["a", "b"] } }],
     ["no tags", { metadata: { tags: null } }, {}],
     ["a disabled join", { join: { enabled: false } }, {}],
-    ["an empty registry", { sources: [{ ...good.sources?.[0], schema_registry: { url: "", api_key: "" } }] }, {}],
     ["a blank name", { name: " " }, {}],
     ["an omitted name", { name: "Orders Eu" }, {}],
     ["replicas below 1", { resources: { sink: { replicas: 0 } } }, { resources: { sink: { replicas: 1 } } }],

@@ -7,6 +7,8 @@ export class OwnerCheck {
   readonly #check: () => Promise<void>;
   readonly #onFrozen: () => void;
   #checking: Promise<void> | undefined;
+  /** The freeze that is being looked at was told. */
+  #isTold = false;
 
   /**
    * `sessionTimeout`: milliseconds without a heartbeat after which the group removes a member. `check` resolves when
@@ -37,7 +39,8 @@ export class OwnerCheck {
   }
 
   async #ask(): Promise<void> {
-    this.#onFrozen();
+    if (!this.#isTold) this.#onFrozen();
+    this.#isTold = true;
     while (this.#freezes.wasFrozen) {
       this.#freezes.reset();
       try {
@@ -47,6 +50,7 @@ export class OwnerCheck {
         throw error;
       }
     }
+    this.#isTold = false;
   }
 }
 
