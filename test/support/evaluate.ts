@@ -31,15 +31,15 @@ export function inFilter(expression: string): string {
 }
 
 /** The same with the helpers of stateless transforms. */
-export function inTransform(expression: string): string {
-  return outcome(expression, helpers);
+export function inTransform(expression: string, record = sample): string {
+  return outcome(expression, helpers, record);
 }
 
-function outcome(expression: string, functions: Catalog): string {
+function outcome(expression: string, functions: Catalog, record = sample): string {
   try {
     const root = parse(expression);
     check(root, expression, functions, undefined);
-    const value = compile(root, expression, functions)(sample, clock);
+    const value = compile(root, expression, functions)(record, clock);
     return `${kindOf(value)} ${printed(value, new Budget())}`;
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;

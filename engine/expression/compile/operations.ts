@@ -6,6 +6,7 @@ import type { Compiler } from "./compile.ts";
 import { compileEquality } from "./comparisons.ts";
 import type { Code, Frame, Scope } from "./frame.ts";
 import { isFound, pattern } from "../values/patterns.ts";
+import { indexIn } from "../values/search.ts";
 import { kindOf } from "../values/values.ts";
 
 type Strict = (a: unknown, b: unknown, fail: Fail, budget: Budget) => unknown;
@@ -18,7 +19,7 @@ type TextTest = (text: string, other: string, fail: Fail, budget: Budget) => boo
 const textTests: Readonly<Record<string, TextTest>> = {
   contains: (text, other, _, budget) => {
     budget.read(text.length);
-    return text.includes(other);
+    return indexIn(text, other) !== -1;
   },
   startsWith: (text, other) => text.startsWith(other),
   endsWith: (text, other) => text.endsWith(other),

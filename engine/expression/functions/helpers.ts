@@ -1,6 +1,7 @@
 import { type Call, catalog, type Catalog, type FunctionDefinition } from "./catalog.ts";
 import { formatTime, parseTime } from "../values/layouts.ts";
 import { bare, printed, textOf } from "../values/printing.ts";
+import { indexIn } from "../values/search.ts";
 import { lower, trimmed, upper } from "../values/text.ts";
 import { Time } from "../values/time.ts";
 import { arrayOf, bool, float, integer, text, type Type, unknown } from "../values/types.ts";
@@ -132,7 +133,7 @@ const two = { takes: ["any", "any"], rest: "any" } as const;
 const ownHelpers: Readonly<Record<string, FunctionDefinition>> = {
   parseISO8601: { ...one, gives: integer, run: parseIso },
   toDate: { ...one, gives: unknown, run: toDate },
-  containsStr: unlessEmpty((value, part) => value.includes(part)),
+  containsStr: unlessEmpty((value, part) => indexIn(value, part) !== -1),
   hasPrefix: unlessEmpty((value, prefix) => value.startsWith(prefix)),
   hasSuffix: unlessEmpty((value, suffix) => value.endsWith(suffix)),
   upper: onTexts(1, text, (_, value) => upper(value)),

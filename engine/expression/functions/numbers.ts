@@ -56,9 +56,10 @@ function median(values: readonly number[]): number {
 const sameNumber = ([type]: readonly Type[]): Type => (type?.kind === "int" ? integer : unknown);
 
 function digitsOf(written: string, fail: Fail): bigint {
-  const found = /^([+-]?)0*(\d+)$/.exec(written);
+  const found = /^([+-]?)(\d+)$/.exec(written);
   if (found === null) return fail("int expects a text of digits, found another text");
-  const [, sign = "", digits = ""] = found;
+  const [, sign = "", padded = ""] = found;
+  const digits = padded.replace(/^0+(?=\d)/, "");
   const size = digits.length > LONGEST_INTEGER ? 2n ** 64n : BigInt(digits);
   const value = sign === "-" ? -size : size;
   return fits64(value) ? value : fail("int: the number in the text does not fit 64 bits");
@@ -89,11 +90,11 @@ export function readFloat(text: string): number | undefined {
     .replace(/^[+-]/, "")
     .toLowerCase()
     .replaceAll(/(?<=[\dx])_(?=[\da-f])/g, "");
-  if (/^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/.test(plain)) {
+  if (/^(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/.test(plain)) {
     const value = Number(plain);
     return Number.isFinite(value) ? sign * value : undefined;
   }
-  const hex = /^0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/.exec(plain);
+  const hex = /^0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/.exec(plain);
   if (hex !== null && plain[2] !== "p") return sign * hexadecimal(hex[1] ?? "", hex[2] ?? "", Number(hex[3]));
   if (plain === "nan") return Number.NaN;
   if (plain === "inf" || plain === "infinity") return sign * Infinity;

@@ -1,5 +1,6 @@
 import { truncated } from "../values/access.ts";
 import type { Call, FunctionDefinition } from "./catalog.ts";
+import { indexIn, isQuickSearch, lastIndexIn } from "../values/search.ts";
 import { bytePosition, lower, trimmed, upper } from "../values/text.ts";
 import { arrayOf, bool, integer, text } from "../values/types.ts";
 import { int, kindOf, textList } from "../values/values.ts";
@@ -50,7 +51,11 @@ export function splitText(value: string, separator: string, limit: number, keep 
   if (separator === "") return splitCharacters(value, most);
   const parts: string[] = [];
   let start = 0;
-  for (let at = value.indexOf(separator); at !== -1 && parts.length < most - 1; at = value.indexOf(separator, start)) {
+  for (
+    let at = indexIn(value, separator);
+    at !== -1 && parts.length < most - 1;
+    at = indexIn(value, separator, start)
+  ) {
     parts.push(value.slice(start, keep ? at + separator.length : at));
     start = at + separator.length;
   }
@@ -81,11 +86,12 @@ const QUICK = 65_536;
  * at the end.
  */
 export function replaced({ budget }: Call, value: string, old: string, fresh: string, limit: number): string {
-  if (limit < 0 && old !== "" && value.length * fresh.length <= QUICK && !fresh.includes("$")) {
+  const isQuick = isQuickSearch(value, old);
+  if (limit < 0 && old !== "" && isQuick && value.length * fresh.length <= QUICK && !fresh.includes("$")) {
     budget.make(value.length * (1 + fresh.length));
     return value.replaceAll(old, fresh);
   }
-  const parts = old === "" ? splitCharacters(value, Infinity) : value.split(old);
+  const parts = old !== "" && isQuick ? value.split(old) : splitText(value, old, -1);
   const places = old === "" ? parts.length + 1 : parts.length - 1;
   const count = limit < 0 ? places : Math.min(limit, places);
   budget.make(value.length + count * fresh.length);
@@ -162,8 +168,8 @@ export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   },
   repeat: { takes: ["string", "position"], gives: text, run: repeat },
   join: { takes: ["array", "string"], optional: 1, gives: text, run: join },
-  indexOf: onTwo((value, other) => int(bytePosition(value, value.indexOf(other))), integer),
-  lastIndexOf: onTwo((value, other) => int(bytePosition(value, value.lastIndexOf(other))), integer),
+  indexOf: onTwo((value, other) => int(bytePosition(value, indexIn(value, other))), integer),
+  lastIndexOf: onTwo((value, other) => int(bytePosition(value, lastIndexIn(value, other))), integer),
   hasPrefix: onTwo((value, other) => value.startsWith(other)),
   hasSuffix: onTwo((value, other) => value.endsWith(other)),
 };

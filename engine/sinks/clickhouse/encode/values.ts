@@ -10,7 +10,7 @@ export type Read = (value: unknown) => Value | undefined;
 
 /** The most characters of a whole number: the digits of the widest one, and some leading zeros. */
 const wholeText = /^[+-]?\d{1,100}$/;
-const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const numberText = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...["1", "t", "T", "true", "True", "TRUE"].map((text): [string, boolean] => [text, true]),
   ...["0", "f", "F", "false", "False", "FALSE"].map((text): [string, boolean] => [text, false]),
