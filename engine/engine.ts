@@ -351,6 +351,8 @@ export class Engine {
         // For one that runs, `atRest` would wait until it ends, and no other one would be swept.
         if (!isAtRest(status)) continue;
         await this.#runner.atRest(pipeline_id, async () => {
+          // It was changed or deleted meanwhile: the next sweep takes it as it is then.
+          if (this.#registry.find(pipeline_id) !== entry) return;
           // Opening it may have failed at the start.
           if (status !== "Failed") await this.#storage.open(entry);
           await this.#storage.expire(entry);

@@ -83,14 +83,24 @@ export class Lifecycle {
       const { pipeline_id, status } = entry;
       if (status !== "Terminating" && !(await this.#canOpenStream(entry))) continue;
       if (status === "Stopping") await registry.change(pipeline_id, "Stopped");
-      if (status === "Terminating") {
-        await storage.release(entry);
-        await registry.change(pipeline_id, "Terminated");
-      }
+      if (status === "Terminating") await this.#completeEnd(entry);
       if (!shouldRun(status)) continue;
       if (status !== "Running") await registry.change(pipeline_id, "Running");
       runner.restart(pipeline_id);
     }
+  }
+
+  /** What cannot be dropped now fails its pipeline alone: a file that asks for `Terminated` ends it again. */
+  async #completeEnd(entry: CatalogEntry): Promise<void> {
+    const { registry, storage } = this.#options;
+    const { pipeline_id } = entry;
+    try {
+      await storage.release(entry);
+    } catch (error) {
+      await registry.change(pipeline_id, "Failed", `what it holds could not be dropped: ${(error as Error).message}`);
+      return;
+    }
+    await registry.change(pipeline_id, "Terminated");
   }
 
   /** A running pipeline has ended with an error that no retry mends. Never throws. */

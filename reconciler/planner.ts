@@ -13,7 +13,7 @@ import { filesOf, type Revision, type SourceDescription } from "./git/revision.t
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import type { Variables } from "./language/variables.ts";
 import { type ApprovalRule, withApprovals } from "./holds/approval.ts";
-import { planWithHolds } from "./holds/held-plan.ts";
+import { planWithHolds, whileSuspended } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
 import type { Level } from "./plan/level.ts";
@@ -45,6 +45,8 @@ export interface MadePlan {
   /** What is wished of each pipeline: by its file, and by an operator who stopped it. */
   pipelines: DesiredPipeline[];
   suspended: ReadonlySet<string>;
+  /** What of it is carried out while everything is suspended; absent where nothing is. */
+  whileSuspended?: Plan;
   /** Another source than before, which waits for an approval. */
   sourceChange?: SourceChange;
 }
@@ -62,10 +64,13 @@ export class Planner {
     this.#dependencies = dependencies;
   }
 
-  /** A turn. A pinned commit needs no approval: who pinned it has seen its plan. */
+  /**
+   * A turn. A pinned commit needs no approval: who pinned it has seen its plan. Another commit does, also where a pin was
+   * set after that was fetched.
+   */
   async make(revision: Revision, desired: DesiredState): Promise<MadePlan> {
     const { holds, approve } = this.#dependencies;
-    const isNeeded = approve !== undefined && holds.state.pin === undefined;
+    const isNeeded = approve !== undefined && holds.state.pin?.commit !== revision.sha;
     const approved = revision.approvals ?? [];
     return this.#make(revision, desired, isNeeded ? { from: approve, approved } : undefined);
   }
@@ -81,11 +86,9 @@ export class Planner {
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
     const change = sourceChange(plan, inventory.state.source, followedSource(source.description, revision));
     if (change === undefined) {
-      return {
-        plan: approval === undefined ? plan : withApprovals(plan, actual, pipelines, approval),
-        pipelines,
-        suspended,
-      };
+      const made = approval === undefined ? plan : withApprovals(plan, actual, desired.pipelines, approval);
+      const few = whileSuspended(made, actual);
+      return { plan: made, pipelines, suspended, ...(few !== undefined && { whileSuspended: few }) };
     }
     return { plan: withoutChanges(plan, change), pipelines, suspended, sourceChange: change };
   }

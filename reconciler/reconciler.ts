@@ -12,7 +12,6 @@ import { Loader } from "./desired/load.ts";
 import { SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
 import { noVariables, type Variables } from "./language/variables.ts";
-import { onlyStops } from "./holds/held-plan.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
@@ -135,9 +134,9 @@ export class Reconciler {
     }
   }
 
-  /** Requests a turn. All calls before it begins cause one turn. */
+  /** Requests a turn. All calls before it begins cause one turn, which waits for no back-off if one of them does not. */
   trigger(trigger: Trigger = "manual"): void {
-    this.#pending ??= trigger;
+    if (this.#pending === undefined || respectsBackOff.has(this.#pending)) this.#pending = trigger;
     this.#endPause?.();
   }
 
@@ -204,8 +203,9 @@ export class Reconciler {
   async #plan(turn: Turn): Promise<void> {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const { plan, pipelines, suspended, sourceChange } = await this.#planner.make(revision, desired);
+    const { plan, pipelines, suspended, whileSuspended, sourceChange } = await this.#planner.make(revision, desired);
     turn.plan = plan;
+    if (whileSuspended !== undefined) turn.whileSuspended = whileSuspended;
     turn.pipelines = pipelines;
     this.#planned = { revision: revision.id, pipelines: desired.pipelines };
     turn.suspended = suspended;
@@ -214,12 +214,11 @@ export class Reconciler {
     this.#telemetry.planMade(plan);
   }
 
-  /** Only the stops of an operator while everything is suspended; the plan names the waiting changes. */
+  /** While everything is suspended, only stops and repairs; the plan names the waiting changes. */
   async #carryOut(turn: Turn, signal: AbortSignal): Promise<void> {
-    const { plan: made, suspended = new Set(), pipelines, revision } = turn;
-    if (made === undefined || pipelines === undefined || revision === undefined) return;
-    const plan = this.#holds.state.everything === undefined ? made : onlyStops(made);
-    if (plan === undefined) return;
+    const { suspended = new Set(), pipelines, revision } = turn;
+    const plan = this.#holds.state.everything === undefined ? turn.plan : turn.whileSuspended;
+    if (plan === undefined || pipelines === undefined || revision === undefined) return;
     const order = {
       plan,
       suspended,

@@ -2,6 +2,7 @@ import { sleep } from "../../engine/index.ts";
 import { healthOf } from "../actual/snapshot.ts";
 import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
+import { wishOf } from "../desired/fingerprint.ts";
 import { doesSomething, isReplacing } from "../plan/change.ts";
 import type { Action, Change, Plan } from "../plan/change.ts";
 import { reasonText } from "../plan/render/index.ts";
@@ -53,6 +54,8 @@ export class Apply {
   readonly #jobs = new Map<string, Job>();
   readonly #backoff = new Backoff();
   readonly #concurrency = new ConcurrencyLimit(atOnce);
+  /** What the newest plan was made for. */
+  #newest: Order["desired"] = new Map();
 
   constructor(options: ApplyOptions) {
     this.#options = options;
@@ -66,6 +69,8 @@ export class Apply {
   /** Begins every change that makes calls. Returns their outcomes when all have ended or `applyTimeout` is over. */
   async carryOut(order: Order, signal: AbortSignal): Promise<Outcome[]> {
     const { changes } = order.plan;
+    this.#newest = order.desired;
+    for (const job of this.#jobs.values()) job.reconsider();
     // Without an await since the plan was made: a change that is replaced must not make another call.
     const replaced = this.#replace(changes);
     this.#note(order);
@@ -104,7 +109,12 @@ export class Apply {
       else if (kind === "create" || cause === "Adopted" || entry) begin(inventory, pipeline, change, Date.now());
     }
     const known = new Set(plan.changes.map(({ pipeline_id }) => pipeline_id));
-    for (const id of Object.keys(inventory.state.pipelines)) if (!known.has(id)) inventory.release(id);
+    for (const id of Object.keys(inventory.state.pipelines)) {
+      if (known.has(id)) continue;
+      inventory.release(id);
+      // Its creation may have failed, and nobody asks for it any more.
+      engine.recreating(id, false);
+    }
   }
 
   /** Ends the jobs that changes of this plan replace, and returns them by pipeline. */
@@ -134,7 +144,9 @@ export class Apply {
     const before = change.after.flatMap((id) => begun.get(id)?.outcome ?? []);
     const wasSuspended = suspended.has(pipeline_id);
     const task = { change, desired: desired.get(pipeline_id), origin, wasSuspended, before, earlier, signal };
-    const job = new Job(task, { ...this.#options, backoff: this.#backoff, concurrency: this.#concurrency });
+    const isAsked = (id: string, asked: DesiredPipeline | undefined): boolean =>
+      wishIn(this.#newest.get(id)) === wishIn(asked);
+    const job = new Job(task, { ...this.#options, backoff: this.#backoff, concurrency: this.#concurrency, isAsked });
     this.#jobs.set(pipeline_id, job);
     void job.outcome.then(() => {
       if (this.#jobs.get(pipeline_id) === job) this.#jobs.delete(pipeline_id);
@@ -190,4 +202,8 @@ export class Apply {
     this.#options.inventory.save().catch((error: unknown) => this.#options.telemetry.inventoryNotSaved(error));
     this.#options.onLate(outcome);
   }
+}
+
+function wishIn(desired: DesiredPipeline | undefined): string | undefined {
+  return desired && wishOf(desired);
 }

@@ -27,6 +27,8 @@ export interface JobDependencies {
   concurrency: ConcurrencyLimit;
   /** Whether a pipeline is suspended at this moment: a change that waits is then not begun. */
   isSuspended: (pipeline_id: string) => boolean;
+  /** Whether the newest plan is still for this. */
+  isAsked: (pipeline_id: string, desired: DesiredPipeline | undefined) => boolean;
 }
 
 /** One change, and the changes that have to end before it is begun. */
@@ -57,6 +59,8 @@ export class Job {
   /** True until the job that it replaces has ended. */
   #isWaiting: boolean;
   #isReplaced = false;
+  /** Has no effect once it has begun. */
+  #giveUp: () => void = () => undefined;
   /** Nothing was done yet: another job may still take its place. */
   #isChecking = false;
 
@@ -78,6 +82,11 @@ export class Job {
     return this.#isReplaced;
   }
 
+  /** Ends it where it waits for other changes, and something else is asked for by now. */
+  reconsider(): void {
+    if (this.#isOutdated()) this.#giveUp();
+  }
+
   /** Ends it after the call that is being made. */
   replace(): void {
     this.#isReplaced = true;
@@ -88,7 +97,8 @@ export class Job {
     const last = await earlier?.outcome;
     this.#isWaiting = false;
     if (this.#isReplaced) return this.#end("replaced");
-    const missing = (await Promise.all(before)).find(({ result }) => result !== "applied");
+    const missing = await Promise.race([missingOf(before), this.#whenGivenUp()]);
+    if (missing === "given up") return this.#outdated();
     if (missing !== undefined) {
       const why = `${missing.pipeline_id}, on which it depends, was not applied: ${missing.message ?? missing.result}`;
       return this.#end("blocked", `${why}${earlier === undefined ? "" : await this.#resume()}`);
@@ -96,13 +106,28 @@ export class Job {
     // The change that this one replaced has stopped the pipeline, which must not stay stopped.
     const isSuspended = (): boolean =>
       !wasSuspended && earlier === undefined && this.#dependencies.isSuspended(change.pipeline_id);
-    const outcome = await this.#dependencies.concurrency.run(async () =>
-      isSuspended()
-        ? this.#end("suspended", "the pipeline was suspended before the change began")
-        : this.#makeCalls(last),
-    );
+    const outcome = await this.#dependencies.concurrency.run(async () => {
+      if (isSuspended()) return this.#end("suspended", "the pipeline was suspended before the change began");
+      return this.#isOutdated() ? this.#outdated() : this.#makeCalls(last);
+    });
     this.#dependencies.telemetry.changeEnded(change, outcome);
     return outcome;
+  }
+
+  #whenGivenUp(): Promise<"given up"> {
+    return new Promise((resolve) => (this.#giveUp = () => resolve("given up")));
+  }
+
+  /** Something else was asked for while it waited for other changes. One that replaces another has to go on. */
+  #isOutdated(): boolean {
+    const { change, desired, before, earlier } = this.#task;
+    if (before.length === 0 || earlier !== undefined) return false;
+    return !this.#dependencies.isAsked(change.pipeline_id, desired);
+  }
+
+  #outdated(): Outcome {
+    const why = "something else was asked for before the change began: a new plan is made";
+    return { ...this.#end("waiting", why), next_attempt: new Date().toISOString() };
   }
 
   async #makeCalls(last: Outcome | undefined): Promise<Outcome> {
@@ -272,6 +297,11 @@ export class Job {
     const { pipeline_id, kind } = this.#task.change;
     return { pipeline_id, kind, result, ...(message !== undefined && { message }) };
   }
+}
+
+/** The first change that was not applied, when all have ended. */
+async function missingOf(changes: Task["before"]): Promise<Outcome | undefined> {
+  return (await Promise.all(changes)).find(({ result }) => result !== "applied");
 }
 
 /** A check that failed, such as one whose thread died. */

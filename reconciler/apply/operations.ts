@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { ActualPipeline, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { wishOf } from "../desired/fingerprint.ts";
+import { fingerprint, wishOf } from "../desired/fingerprint.ts";
 import { longestText, type OperationHistory, recordOf } from "./history.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Action, Cause, Change } from "../plan/change.ts";
@@ -62,9 +62,10 @@ export class Operations {
   get interrupted(): ReadonlyMap<string, Interrupted> {
     return new Map(
       this.#open().map(({ pipeline_id, origin, off, successor }): [string, Interrupted] => {
-        const kept = successor === undefined || successor === "lost" ? successor : successor.state;
-        const made = kept === undefined ? {} : { successor: kept };
-        return [pipeline_id, { revision: origin.revision, isOwed: off?.isOwed ?? false, ...made }];
+        const begun = { revision: origin.revision, isOwed: off?.isOwed ?? false };
+        if (successor === undefined || successor === "lost")
+          return [pipeline_id, { ...begun, ...(successor && { successor }) }];
+        return [pipeline_id, { ...begun, successor: successor.state, asks: fingerprint(successor, successor.state) }];
       }),
     );
   }

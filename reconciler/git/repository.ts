@@ -157,6 +157,8 @@ export class Repository implements RevisionSource {
       // A commit is kept as the pin only after it was found in the history.
       if ((await this.#clone.commitOf("pin", signal)) !== sha) await this.#mustContain(sha, signal);
       const found = await this.#clone.pinned(sha, this.#wanted, signal);
+      // After a start without the remote nobody has said yet which branch is the default one.
+      this.#name ??= (await this.#recall())?.name;
       this.#pinned = this.#revision(found, this.#name, []);
       return this.#pinned;
     });

@@ -3,7 +3,7 @@ import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf } from "../desired/fingerprint.ts";
 import { doesSomething, type Action, type Change, type Plan, type Refusal } from "../plan/change.ts";
-import { withInterrupted } from "../plan/decide/index.ts";
+import { blocked, withInterrupted } from "../plan/decide/index.ts";
 import { isAsGrave, levelOf, levels, type Level } from "../plan/level.ts";
 
 /** Which changes wait for an approval, and what is approved. */
@@ -23,10 +23,15 @@ export function approvalOf(change: Change, present?: ActualPipeline, desired?: D
   return `${approvalLevelOf(change)}-${digestOf(change.pipeline_id, present, desired)}`;
 }
 
-/** How grave a change is for who approves it. Old values of secrets do not count: who replaced them has decided that. */
+/**
+ * How grave a change is for who approves it. Old values of secrets do not count: who replaced them has decided that. The
+ * stop of a change that it replaces counts as its own.
+ */
 export function approvalLevelOf(change: Change): Level {
   if (!doesSomething(change)) return levelOf(change);
-  return levelOf({ ...change, irreversible: change.irreversible?.filter(({ code }) => code !== "SecretValues") ?? [] });
+  const irreversible = change.irreversible?.filter(({ code }) => code !== "SecretValues") ?? [];
+  const level = levelOf({ ...change, irreversible });
+  return level === "change" && change.replaces === true && change.effect === "restart" ? "restart" : level;
 }
 
 function digestOf(pipeline_id: string, present?: ActualPipeline, desired?: DesiredPipeline): string {
@@ -50,13 +55,32 @@ export function withApprovals(
   const wanted = new Map(pipelines.map((one) => [one.pipeline_id, one]));
   const heldUnless = (change: Change): Change => {
     const { pipeline_id } = change;
-    if (!doesSomething(change) || !isAsGrave(approvalLevelOf(change), from) || isExempt(change, actual)) return change;
-    const approval = approvalOf(change, actual.pipelines.get(pipeline_id), wanted.get(pipeline_id));
+    const desired = wanted.get(pipeline_id);
+    if (!doesSomething(change) || !isAsGrave(approvalLevelOf(change), from) || isExempt(change, actual, desired))
+      return change;
+    const approval = approvalOf(change, actual.pipelines.get(pipeline_id), desired);
     const known = approvedLevel(approval, approved);
     if (known !== undefined && isAsGrave(known, approvalLevelOf(change))) return change;
     return withInterrupted(held(change, approval, known), actual);
   };
-  return { ...rest, changes: changes.map(heldUnless) };
+  return { ...rest, changes: afterHeld(changes.map(heldUnless), actual) };
+}
+
+/** A change that comes after one that waits, of a pipeline that does not run, waits as well. In the order of the plan. */
+function afterHeld(changes: readonly Change[], { pipelines }: ActualState): Change[] {
+  const waiting = new Map<string, Change>();
+  return changes.map((change) => {
+    const other = doesSomething(change) ? change.after.map((id) => waiting.get(id)).find(Boolean) : undefined;
+    const left = other === undefined ? change : dependent(change, other, pipelines.get(other.pipeline_id));
+    const isLeft = left.kind === "refuse" || left.cause === "DependencyNotReady";
+    if (isLeft && pipelines.get(left.pipeline_id)?.status !== "Running") waiting.set(left.pipeline_id, left);
+    return left;
+  });
+}
+
+function dependent(change: Change, { pipeline_id, kind, cause }: Change, present: ActualPipeline | undefined): Change {
+  const why = { is: "left", isRefused: kind === "refuse", cause } as const;
+  return blocked(change, { pipeline_id, ...(present !== undefined && { status: present.status }), why });
 }
 
 /** The gravest level for which the same change is approved; undefined where it is for none. */
@@ -65,13 +89,24 @@ function approvedLevel(approval: string, approved: readonly string[]): Level | u
   return levels.toReversed().find((level) => approved.includes(`${level}${digest}`));
 }
 
-function isExempt({ pipeline_id, cause, why }: Action, { pipelines, owned }: ActualState): boolean {
-  const isEnding = Object.hasOwn(owned, pipeline_id) && owned[pipeline_id]?.ending === true;
-  return cause === "Interrupted" || why.code === "StoppedByOperator" || isEnding || isShut(pipelines.get(pipeline_id));
+/** `desired` is absent where the file was removed. */
+function isExempt(change: Action, actual: ActualState, desired: DesiredPipeline | undefined): boolean {
+  const { cause, why } = change;
+  return cause === "Interrupted" || why.code === "StoppedByOperator" || completes(change, actual, desired);
 }
 
-function isShut(present: ActualPipeline | undefined): boolean {
-  return present?.intake === "closed";
+/** Whether it is the end that was begun, or takes that back and changes nothing else. */
+function completes(
+  { pipeline_id, kind, fields, calls }: Action,
+  { pipelines, owned, interrupted }: ActualState,
+  desired: DesiredPipeline | undefined,
+): boolean {
+  const isEnding = Object.hasOwn(owned, pipeline_id) && owned[pipeline_id]?.ending === true;
+  const isShut = pipelines.get(pipeline_id)?.intake === "closed";
+  if (!isEnding && !isShut) return false;
+  if (kind === "delete") return true;
+  if (kind !== "recreate") return fields.length === 0 && !calls.includes("terminate");
+  return desired !== undefined && interrupted?.get(pipeline_id)?.asks === fingerprintOf(desired);
 }
 
 function held(change: Action, approval: string, known: Level | undefined): Refusal {

@@ -1,14 +1,15 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import type { Change, NoOp, Plan, WantedState } from "../plan/change.ts";
-import { nothing, plan } from "../plan/decide/index.ts";
+import { type Change, doesSomething, type NoOp, type Plan, type WantedState } from "../plan/change.ts";
+import { nothing, plan, withInterrupted } from "../plan/decide/index.ts";
 import type { Reason } from "../plan/reason.ts";
 import { ownHold, stopOf } from "./hold.ts";
 import type { Hold, HoldsState, StopHold } from "./hold.ts";
 
 /**
  * The plan without changes of the pipelines that an operator suspended, as if their files suspended them; they are not
- * deleted either if their files are removed. Pipelines that an operator stopped are stopped, as if their files said so.
+ * deleted either if their files are removed. A pipeline that an operator stopped is stopped first, whatever else would be
+ * done or keeps it from being done; the plans after that are those of a pipeline whose file asks for `Stopped`.
  */
 export function planWithHolds(
   actual: ActualState,
@@ -19,8 +20,11 @@ export function planWithHolds(
   const pipelines = stopped.map((one) => asSuspended(one, holds));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
   const held = changes.map((change) => {
-    const stop = stopOf(holds, change.pipeline_id);
-    return stop === undefined ? leftAlone(change, ownHold(holds, change.pipeline_id)) : stoppedBy(stop, change);
+    const { pipeline_id } = change;
+    const stop = stopOf(holds, pipeline_id);
+    if (stop !== undefined && isToStop(pipeline_id, actual)) return stopFirst(stop, change);
+    const left = leftAlone(change, ownHold(holds, pipeline_id));
+    return stop === undefined ? left : stoppedBy(stop, left);
   });
   return { plan: { ...rest, changes: held }, pipelines: stopped };
 }
@@ -30,13 +34,21 @@ function asStopped(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline
   return { ...desired, directives: { ...desired.directives, state: "Stopped" } };
 }
 
-/** The plan with no other change than stops by an operator; undefined where there are none. */
-export function onlyStops({ changes, ...rest }: Plan): Plan | undefined {
-  if (!changes.some(isStop)) return undefined;
+/** Whether it runs, is one of ours, and no change of it is under way. */
+function isToStop(pipeline_id: string, { pipelines, owned, busy }: ActualState): boolean {
+  const isFree = Object.hasOwn(owned, pipeline_id) && !busy.has(pipeline_id);
+  return isFree && pipelines.get(pipeline_id)?.status === "Running";
+}
+
+/**
+ * The plan while everything is suspended: with no other change than stops by an operator, and repairs of what an end of
+ * the process interrupted. Undefined where there are none.
+ */
+export function whileSuspended({ changes, ...rest }: Plan, actual: ActualState): Plan | undefined {
   const left = changes.map((change): Change => {
-    if (isStop(change) || change.kind === "no-op" || change.kind === "refuse") return change;
+    if (!doesSomething(change) || isStop(change) || change.cause === "Interrupted") return change;
     const { pipeline_id, file, why, after } = change;
-    return {
+    const suspended: NoOp = {
       pipeline_id,
       ...(file !== undefined && { file }),
       why,
@@ -45,28 +57,62 @@ export function onlyStops({ changes, ...rest }: Plan): Plan | undefined {
       ...nothing(),
       after,
     };
+    return withInterrupted(suspended, actual);
   });
-  return { ...rest, changes: left };
+  return left.some(doesSomething) ? { ...rest, changes: left } : undefined;
 }
 
 function isStop({ kind, why }: Change): boolean {
   return kind === "stop" && why.code === "StoppedByOperator";
 }
 
-/** A stop is stronger: it is carried out also for a pipeline that is suspended. */
 function asSuspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline {
-  const { pipeline_id } = desired;
-  if (ownHold(holds, pipeline_id) === undefined || stopOf(holds, pipeline_id) !== undefined) return desired;
+  if (ownHold(holds, desired.pipeline_id) === undefined) return desired;
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
 
-/** Says who stopped it, in place of the state of a file that does not say so. */
-function stoppedBy({ since, until, by, reason }: StopHold, change: Change): Change {
-  const facts = { since, until, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-  const why = { code: "StoppedByOperator", facts } as const;
+/** The stop alone; the next plan has the rest of the change. */
+function stopFirst(stop: StopHold, { pipeline_id, file, line, column, missing_secret }: Change): Change {
+  return {
+    pipeline_id,
+    ...(file !== undefined && { file }),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+    ...(missing_secret !== undefined && { missing_secret }),
+    ...nothing(),
+    kind: "stop",
+    cause: "StateWished",
+    why: whyStopped(stop),
+    calls: ["stop"],
+  };
+}
+
+/**
+ * Says who stopped it, in place of the state of a file that does not say so. An end for which it would have to run waits
+ * for the end of the stop.
+ */
+function stoppedBy(stop: StopHold, change: Change): Change {
+  const why = whyStopped(stop);
   if (change.kind === "stop") return { ...change, why };
-  if (change.kind !== "no-op" || change.cause !== "InSync") return change;
-  return { ...change, cause: "StoppedByOperator", why };
+  if (change.kind === "no-op" && change.cause === "InSync") return { ...change, cause: "StoppedByOperator", why };
+  const runsForIt = (change.kind === "delete" || change.kind === "recreate") && change.calls.includes("resume");
+  if (!runsForIt) return change;
+  const { pipeline_id, file, line, column, why: waits } = change;
+  return {
+    pipeline_id,
+    ...(file !== undefined && { file }),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+    ...nothing(),
+    kind: "no-op",
+    cause: "StoppedByOperator",
+    why: { ...why, facts: { ...why.facts, waits } },
+  };
+}
+
+function whyStopped({ since, until, by, reason }: StopHold): Extract<Reason, { code: "StoppedByOperator" }> {
+  const facts = { since, until, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  return { code: "StoppedByOperator", facts };
 }
 
 /** Changes that the plan makes despite a suspension stay. */

@@ -128,7 +128,8 @@ export class Holds {
   }
 
   /** Lifts the pin, even if that cannot be saved: after a restart it is found to be over again. */
-  async unpin(): Promise<void> {
+  async unpin(pin = this.#state.pin): Promise<void> {
+    const unpinned = (state: HoldsState): HoldsState => (state.pin === pin ? withoutPin(state) : state);
     await this.#change(unpinned).finally(() => (this.#state = unpinned(this.#state)));
   }
 
@@ -177,7 +178,7 @@ function liveStops(state: HoldsState): Record<string, StopHold> {
   return Object.fromEntries(live.filter((entry): entry is [string, StopHold] => entry[1] !== undefined));
 }
 
-function unpinned({ pin: _pin, ...state }: HoldsState): HoldsState {
+function withoutPin({ pin: _pin, ...state }: HoldsState): HoldsState {
   return state;
 }
 

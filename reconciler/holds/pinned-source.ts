@@ -36,7 +36,7 @@ export class PinnedSource implements RevisionSource {
       if (this.#head.sha === pin.head) return this.#at(pin.commit, signal);
       this.#onLift(pin, this.#head);
       // The next turn detects the move again, so a full disk need not end this turn.
-      await this.#holds.unpin().catch(() => undefined);
+      await this.#holds.unpin(pin).catch(() => undefined);
       return this.#head;
     });
   }

@@ -181,9 +181,10 @@ export interface Plan {
   changes: Change[];
 }
 
-/** Whether a change of this pipeline waits for the end of its suspension. */
+/** Whether a change of this pipeline waits for the end of its suspension, or of its stop by an operator. */
 export function waitsForResume({ why }: Change): boolean {
-  if (why.code === "SuspendedByFile" || why.code === "SuspendedByOperator") return why.facts.waits !== undefined;
+  if (why.code === "SuspendedByFile" || why.code === "SuspendedByOperator" || why.code === "StoppedByOperator")
+    return why.facts.waits !== undefined;
   return false;
 }
 

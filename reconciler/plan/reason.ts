@@ -58,7 +58,8 @@ export interface ReasonFacts {
   /** `waits`: what would be done. Absent where there is nothing to do. */
   SuspendedByFile: { waits?: Reason };
   SuspendedByOperator: Suspension & { pipeline_id: string; waits?: Reason };
-  StoppedByOperator: Suspension & { until: string };
+  /** `waits`: why the change that waits for the end of the stop would be made. */
+  StoppedByOperator: Suspension & { until: string; waits?: Reason };
   SuspendedFileGone: Gone;
   PruneDisabled: Gone;
   PruneHeld: Gone & { unread: string };

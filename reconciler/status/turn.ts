@@ -21,6 +21,8 @@ export interface Turn {
   fetchError?: Error;
   desired?: DesiredState;
   plan?: Plan;
+  /** What of the plan is carried out while everything is suspended; absent where nothing is. */
+  whileSuspended?: Plan;
   /** What is wished of each pipeline: by its file, and by an operator who stopped it. */
   pipelines?: readonly DesiredPipeline[];
   /** Pipelines that were suspended when the plan was made. */

@@ -8996,10 +8996,8 @@ function cleanObject(value, node, siblings) {
   });
   return Object.fromEntries(kept2);
 }
-function isAbsent(value, { pattern: pattern4, required = [] }) {
-  if (value === null) return true;
-  if (value === "") return pattern4 === notBlank;
-  return required.length > 0 && isObject(value) && Object.keys(value).length > 0 && isZero(value, deepest);
+function isAbsent(value, { pattern: pattern4 }) {
+  return value === null || value === "" && pattern4 === notBlank;
 }
 function propertyOf({ properties }, key) {
   const property = properties !== void 0 && Object.hasOwn(properties, key) ? properties[key] : void 0;
@@ -13225,11 +13223,11 @@ var init_build = __esm({
         }
         return state;
       }
-      stepOrReset(state, cls, rune, anchor, pos, search) {
+      stepOrReset(state, cls, rune, anchor, pos, search2) {
         let next2 = this.step(state, cls, rune, anchor);
         if (next2 !== null) return next2;
-        if (search.resetPos >= 0 && pos - search.resetPos < DFA2.PROGRESS_PER_STATE * this.stateCount) return null;
-        search.resetPos = pos;
+        if (search2.resetPos >= 0 && pos - search2.resetPos < DFA2.PROGRESS_PER_STATE * this.stateCount) return null;
+        search2.resetPos = pos;
         const restored = this.resetCache(state);
         if (restored === null) return null;
         next2 = this.step(restored, cls, rune, anchor);
@@ -13239,7 +13237,7 @@ var init_build = __esm({
         const endPos = input.endPos();
         const latin1Class = this.latin1Class;
         const unanchored = anchor === RE2Flags.UNANCHORED;
-        const search = { resetPos: -1 };
+        const search2 = { resetPos: -1 };
         let i = pos;
         while (i < endPos) {
           const r2 = input.step(i);
@@ -13249,7 +13247,7 @@ var init_build = __esm({
           const cls = rune <= Unicode.MAX_LATIN1 ? latin1Class[rune] : this.runeClass(rune);
           let next2 = unanchored && state.next !== null ? state.next[cls] : null;
           if (next2 === null) {
-            next2 = this.stepOrReset(state, cls, rune, anchor, i, search);
+            next2 = this.stepOrReset(state, cls, rune, anchor, i, search2);
             if (next2 === null) return null;
           }
           state = next2;
@@ -13257,7 +13255,7 @@ var init_build = __esm({
           if (!unanchored && state.nfaStates.length === 0) return false;
           i += width;
         }
-        state = this.stepOrReset(state, this.numClasses, END_TEXT, anchor, i, search);
+        state = this.stepOrReset(state, this.numClasses, END_TEXT, anchor, i, search2);
         if (state === null) return null;
         return state.isMatch && onMatch(state, true);
       }
@@ -18605,6 +18603,53 @@ var init_members2 = __esm({
   }
 });
 
+// engine/expression/values/search.ts
+function isQuickSearch(text5, part2) {
+  return part2.length <= shortPart || text5.length * part2.length <= fewSteps;
+}
+function indexIn(text5, part2, from = 0) {
+  if (isQuickSearch(text5, part2)) return text5.indexOf(part2, from);
+  const found2 = search(
+    part2.length,
+    text5.length - from,
+    (place) => part2.charCodeAt(place),
+    (place) => text5.charCodeAt(from + place)
+  );
+  return found2 === -1 ? -1 : from + found2;
+}
+function lastIndexIn(text5, part2) {
+  if (isQuickSearch(text5, part2)) return text5.lastIndexOf(part2);
+  const [lastOfPart, lastOfText] = [part2.length - 1, text5.length - 1];
+  const found2 = search(
+    part2.length,
+    text5.length,
+    (place) => part2.charCodeAt(lastOfPart - place),
+    (place) => text5.charCodeAt(lastOfText - place)
+  );
+  return found2 === -1 ? -1 : text5.length - found2 - part2.length;
+}
+function search(partLength, textLength, part2, text5) {
+  const fallback = new Int32Array(partLength);
+  for (let place = 1, fits3 = 0; place < partLength; place += 1) {
+    while (fits3 > 0 && part2(place) !== part2(fits3)) fits3 = fallback[fits3 - 1];
+    if (part2(place) === part2(fits3)) fits3 += 1;
+    fallback[place] = fits3;
+  }
+  for (let place = 0, fits3 = 0; place < textLength; place += 1) {
+    while (fits3 > 0 && text5(place) !== part2(fits3)) fits3 = fallback[fits3 - 1];
+    if (text5(place) === part2(fits3)) fits3 += 1;
+    if (fits3 === partLength) return place - partLength + 1;
+  }
+  return -1;
+}
+var shortPart, fewSteps;
+var init_search = __esm({
+  "engine/expression/values/search.ts"() {
+    "use strict";
+    [shortPart, fewSteps] = [32, 1e6];
+  }
+});
+
 // engine/expression/compile/operations.ts
 function compileBinary(compiler, node, scope) {
   const { operator, left, right } = node;
@@ -18672,12 +18717,13 @@ var init_operations = __esm({
     init_arithmetic();
     init_comparisons();
     init_patterns();
+    init_search();
     init_values();
     strict = { ...arithmetic, in: contained, "..": range };
     textTests = {
       contains: (text5, other, _3, budget) => {
         budget.read(text5.length);
-        return text5.includes(other);
+        return indexIn(text5, other) !== -1;
       },
       startsWith: (text5, other) => text5.startsWith(other),
       endsWith: (text5, other) => text5.endsWith(other),
@@ -19077,9 +19123,10 @@ function median(values2) {
   return sorted.length % 2 === 1 ? upper2 : ((sorted[middle - 1] ?? 0) + upper2) / 2;
 }
 function digitsOf(written2, fail) {
-  const found2 = /^([+-]?)0*(\d+)$/.exec(written2);
+  const found2 = /^([+-]?)(\d+)$/.exec(written2);
   if (found2 === null) return fail("int expects a text of digits, found another text");
-  const [, sign2 = "", digits2 = ""] = found2;
+  const [, sign2 = "", padded2 = ""] = found2;
+  const digits2 = padded2.replace(/^0+(?=\d)/, "");
   const size = digits2.length > LONGEST_INTEGER ? 2n ** 64n : BigInt(digits2);
   const value = sign2 === "-" ? -size : size;
   return fits64(value) ? value : fail("int: the number in the text does not fit 64 bits");
@@ -19100,11 +19147,11 @@ function toFloat({ fail }, value) {
 function readFloat(text5) {
   const sign2 = text5.startsWith("-") ? -1 : 1;
   const plain4 = text5.replace(/^[+-]/, "").toLowerCase().replaceAll(/(?<=[\dx])_(?=[\da-f])/g, "");
-  if (/^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/.test(plain4)) {
+  if (/^(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/.test(plain4)) {
     const value = Number(plain4);
     return Number.isFinite(value) ? sign2 * value : void 0;
   }
-  const hex = /^0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/.exec(plain4);
+  const hex = /^0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/.exec(plain4);
   if (hex !== null && plain4[2] !== "p") return sign2 * hexadecimal(hex[1] ?? "", hex[2] ?? "", Number(hex[3]));
   if (plain4 === "nan") return Number.NaN;
   if (plain4 === "inf" || plain4 === "infinity") return sign2 * Infinity;
@@ -19526,7 +19573,7 @@ function splitText(value, separator, limit2, keep = false) {
   if (separator === "") return splitCharacters(value, most3);
   const parts = [];
   let start = 0;
-  for (let at2 = value.indexOf(separator); at2 !== -1 && parts.length < most3 - 1; at2 = value.indexOf(separator, start)) {
+  for (let at2 = indexIn(value, separator); at2 !== -1 && parts.length < most3 - 1; at2 = indexIn(value, separator, start)) {
     parts.push(value.slice(start, keep ? at2 + separator.length : at2));
     start = at2 + separator.length;
   }
@@ -19547,11 +19594,12 @@ function splitting(keep) {
   };
 }
 function replaced({ budget }, value, old, fresh, limit2) {
-  if (limit2 < 0 && old !== "" && value.length * fresh.length <= QUICK && !fresh.includes("$")) {
+  const isQuick = isQuickSearch(value, old);
+  if (limit2 < 0 && old !== "" && isQuick && value.length * fresh.length <= QUICK && !fresh.includes("$")) {
     budget.make(value.length * (1 + fresh.length));
     return value.replaceAll(old, fresh);
   }
-  const parts = old === "" ? splitCharacters(value, Infinity) : value.split(old);
+  const parts = old !== "" && isQuick ? value.split(old) : splitText(value, old, -1);
   const places = old === "" ? parts.length + 1 : parts.length - 1;
   const count = limit2 < 0 ? places : Math.min(limit2, places);
   budget.make(value.length + count * fresh.length);
@@ -19585,6 +19633,7 @@ var init_texts = __esm({
   "engine/expression/functions/texts.ts"() {
     "use strict";
     init_access();
+    init_search();
     init_text();
     init_types();
     init_values();
@@ -19631,8 +19680,8 @@ var init_texts = __esm({
       },
       repeat: { takes: ["string", "position"], gives: text, run: repeat2 },
       join: { takes: ["array", "string"], optional: 1, gives: text, run: join },
-      indexOf: onTwo((value, other) => int(bytePosition(value, value.indexOf(other))), integer),
-      lastIndexOf: onTwo((value, other) => int(bytePosition(value, value.lastIndexOf(other))), integer),
+      indexOf: onTwo((value, other) => int(bytePosition(value, indexIn(value, other))), integer),
+      lastIndexOf: onTwo((value, other) => int(bytePosition(value, lastIndexIn(value, other))), integer),
       hasPrefix: onTwo((value, other) => value.startsWith(other)),
       hasSuffix: onTwo((value, other) => value.endsWith(other))
     };
@@ -20830,6 +20879,7 @@ var init_helpers = __esm({
     init_catalog();
     init_layouts();
     init_printing();
+    init_search();
     init_text();
     init_time();
     init_types();
@@ -20844,7 +20894,7 @@ var init_helpers = __esm({
     ownHelpers = {
       parseISO8601: { ...one, gives: integer, run: parseIso },
       toDate: { ...one, gives: unknown, run: toDate },
-      containsStr: unlessEmpty((value, part2) => value.includes(part2)),
+      containsStr: unlessEmpty((value, part2) => indexIn(value, part2) !== -1),
       hasPrefix: unlessEmpty((value, prefix) => value.startsWith(prefix)),
       hasSuffix: unlessEmpty((value, suffix) => value.endsWith(suffix)),
       upper: onTexts(1, text, (_3, value) => upper(value)),
@@ -34942,6 +34992,7 @@ var init_plan = __esm({
 var init_decide = __esm({
   "reconciler/plan/decide/index.ts"() {
     "use strict";
+    init_changes();
     init_costs();
     init_plan();
     init_tables();
@@ -34982,7 +35033,9 @@ function approvalOf(change, present, desired) {
 }
 function approvalLevelOf(change) {
   if (!doesSomething(change)) return levelOf(change);
-  return levelOf({ ...change, irreversible: change.irreversible?.filter(({ code: code18 }) => code18 !== "SecretValues") ?? [] });
+  const irreversible = change.irreversible?.filter(({ code: code18 }) => code18 !== "SecretValues") ?? [];
+  const level = levelOf({ ...change, irreversible });
+  return level === "change" && change.replaces === true && change.effect === "restart" ? "restart" : level;
 }
 function digestOf(pipeline_id, present, desired) {
   const sides = [present && fingerprint(present), desired && fingerprintOf(desired)];
@@ -35019,8 +35072,11 @@ function planWithHolds(actual, wanted, holds) {
   const pipelines = stopped.map((one2) => asSuspended(one2, holds));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
   const held2 = changes.map((change) => {
-    const stop = stopOf(holds, change.pipeline_id);
-    return stop === void 0 ? leftAlone(change, ownHold(holds, change.pipeline_id)) : stoppedBy(stop, change);
+    const { pipeline_id } = change;
+    const stop = stopOf(holds, pipeline_id);
+    if (stop !== void 0 && isToStop(pipeline_id, actual)) return stopFirst(stop, change);
+    const left = leftAlone(change, ownHold(holds, pipeline_id));
+    return stop === void 0 ? left : stoppedBy(stop, left);
   });
   return { plan: { ...rest, changes: held2 }, pipelines: stopped };
 }
@@ -35028,17 +35084,49 @@ function asStopped(desired, holds) {
   if (stopOf(holds, desired.pipeline_id) === void 0 || desired.directives.state !== "Running") return desired;
   return { ...desired, directives: { ...desired.directives, state: "Stopped" } };
 }
+function isToStop(pipeline_id, { pipelines, owned, busy }) {
+  const isFree = Object.hasOwn(owned, pipeline_id) && !busy.has(pipeline_id);
+  return isFree && pipelines.get(pipeline_id)?.status === "Running";
+}
 function asSuspended(desired, holds) {
-  const { pipeline_id } = desired;
-  if (ownHold(holds, pipeline_id) === void 0 || stopOf(holds, pipeline_id) !== void 0) return desired;
+  if (ownHold(holds, desired.pipeline_id) === void 0) return desired;
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
-function stoppedBy({ since, until, by, reason: reason2 }, change) {
-  const facts = { since, until, ...by !== void 0 && { by }, ...reason2 !== void 0 && { reason: reason2 } };
-  const why = { code: "StoppedByOperator", facts };
+function stopFirst(stop, { pipeline_id, file, line, column, missing_secret }) {
+  return {
+    pipeline_id,
+    ...file !== void 0 && { file },
+    ...line !== void 0 && { line },
+    ...column !== void 0 && { column },
+    ...missing_secret !== void 0 && { missing_secret },
+    ...nothing2(),
+    kind: "stop",
+    cause: "StateWished",
+    why: whyStopped(stop),
+    calls: ["stop"]
+  };
+}
+function stoppedBy(stop, change) {
+  const why = whyStopped(stop);
   if (change.kind === "stop") return { ...change, why };
-  if (change.kind !== "no-op" || change.cause !== "InSync") return change;
-  return { ...change, cause: "StoppedByOperator", why };
+  if (change.kind === "no-op" && change.cause === "InSync") return { ...change, cause: "StoppedByOperator", why };
+  const runsForIt = (change.kind === "delete" || change.kind === "recreate") && change.calls.includes("resume");
+  if (!runsForIt) return change;
+  const { pipeline_id, file, line, column, why: waits } = change;
+  return {
+    pipeline_id,
+    ...file !== void 0 && { file },
+    ...line !== void 0 && { line },
+    ...column !== void 0 && { column },
+    ...nothing2(),
+    kind: "no-op",
+    cause: "StoppedByOperator",
+    why: { ...why, facts: { ...why.facts, waits } }
+  };
+}
+function whyStopped({ since, until, by, reason: reason2 }) {
+  const facts = { since, until, ...by !== void 0 && { by }, ...reason2 !== void 0 && { reason: reason2 } };
+  return { code: "StoppedByOperator", facts };
 }
 function leftAlone(change, hold) {
   if (hold === void 0) return change;
@@ -36029,13 +36117,13 @@ var require_common = __commonJS({
           }
         }
       }
-      function matchesTemplate(search, template) {
+      function matchesTemplate(search2, template) {
         let searchIndex = 0;
         let templateIndex = 0;
         let starIndex = -1;
         let matchIndex = 0;
-        while (searchIndex < search.length) {
-          if (templateIndex < template.length && (template[templateIndex] === search[searchIndex] || template[templateIndex] === "*")) {
+        while (searchIndex < search2.length) {
+          if (templateIndex < template.length && (template[templateIndex] === search2[searchIndex] || template[templateIndex] === "*")) {
             if (template[templateIndex] === "*") {
               starIndex = templateIndex;
               matchIndex = searchIndex;
@@ -40887,7 +40975,7 @@ function alsoText(isDrifted) {
   return isDrifted ? "; it was also changed in the engine meanwhile, which this undoes" : "";
 }
 function fileText({ obstacle, status }) {
-  const goesOn = status === void 0 ? "it is not created" : `it stays ${status}, as its last good file said`;
+  const goesOn = status === void 0 ? "it is not created" : `it stays ${status} until the file can be used`;
   return `${obstacleText(obstacle)}; ${goesOn}`;
 }
 function obstacleText(obstacle) {
@@ -40974,7 +41062,10 @@ var init_reasons = __esm({
       InSync: ({ status }) => `it is ${status} and matches its file`,
       SuspendedByFile: ({ waits }) => `x-sluice.suspend is true: it is left as it is${waitingText(waits)}`,
       SuspendedByOperator: ({ pipeline_id, waits, ...suspension }) => `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"${waitingText(waits)}`,
-      StoppedByOperator: ({ until, ...stop }) => `an operator stopped it ${suspensionText(stop)}; it runs again at ${until}, or after "sluice resume"`,
+      StoppedByOperator: ({ until, waits, ...stop }) => {
+        const later = waits === void 0 ? "" : `; then, as it has to run for that: ${reasonText(waits)}`;
+        return `an operator stopped it ${suspensionText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
+      },
       SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
       PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
       PruneHeld: ({ file, unread }) => `${file} no longer has it, but ${unread} cannot be read and may have it: it is kept until that file is corrected`,

@@ -52,7 +52,7 @@ function held(one: DesiredPipeline, change: Change, others: Others): Change {
 }
 
 /** The reason names what would change; no call is made. */
-function blocked(change: Change, dependency: NotRunning): Change {
+export function blocked(change: Change, dependency: NotRunning): Change {
   const why = { code: "DependencyNotReady", facts: { dependency } } as const;
   return { ...change, kind: "no-op", cause: "DependencyNotReady", why, calls: [] };
 }

@@ -2,6 +2,7 @@
 export { withInterrupted } from "./amend.ts";
 export { nothing } from "./changes.ts";
 export { costsOf } from "./costs.ts";
+export { blocked } from "./dependencies.ts";
 export { differencesOf, type Kept } from "./differences.ts";
 export { recentOf } from "./drift.ts";
 export { hindranceOf } from "./ending.ts";

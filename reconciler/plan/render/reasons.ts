@@ -54,8 +54,10 @@ const sentences: Sentences = {
   SuspendedByFile: ({ waits }) => `x-sluice.suspend is true: it is left as it is${waitingText(waits)}`,
   SuspendedByOperator: ({ pipeline_id, waits, ...suspension }) =>
     `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"${waitingText(waits)}`,
-  StoppedByOperator: ({ until, ...stop }) =>
-    `an operator stopped it ${suspensionText(stop)}; it runs again at ${until}, or after "sluice resume"`,
+  StoppedByOperator: ({ until, waits, ...stop }) => {
+    const later = waits === undefined ? "" : `; then, as it has to run for that: ${reasonText(waits)}`;
+    return `an operator stopped it ${suspensionText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
+  },
   SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
   PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
   PruneHeld: ({ file, unread }) =>
@@ -167,7 +169,7 @@ function alsoText(isDrifted: boolean): string {
 }
 
 function fileText({ obstacle, status }: ReasonFacts["FileUnusable"]): string {
-  const goesOn = status === undefined ? "it is not created" : `it stays ${status}, as its last good file said`;
+  const goesOn = status === undefined ? "it is not created" : `it stays ${status} until the file can be used`;
   return `${obstacleText(obstacle)}; ${goesOn}`;
 }
 

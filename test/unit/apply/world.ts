@@ -85,11 +85,11 @@ export class World {
   }
 
   /** Holds a call up until it is told to go on. */
-  holdUp(call: Call): () => void {
+  holdUp(call: Call, of?: string): () => void {
     this.applyTimeout = 200;
     const gate = new EventEmitter();
     const opened = once(gate, "open").then(() => undefined);
-    this.engine.onCall = (made) => (made === call ? opened : undefined);
+    this.engine.onCall = (made, id) => (made === call && (of ?? id) === id ? opened : undefined);
     return () => {
       this.applyTimeout = patience;
       gate.emit("open");

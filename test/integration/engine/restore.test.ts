@@ -1,0 +1,66 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { expect, test, vi } from "vitest";
+import { PipelineStorage } from "../../../engine/catalog/storage.ts";
+import type { Disk } from "../../../engine/core/disk.ts";
+import { thisMachine } from "../../../engine/machine.ts";
+import { closeStores, openStores } from "../../../engine/stores.ts";
+import { keptLog, TestEngine } from "../../support/engine.ts";
+import { createTable, webhookPipeline } from "../../support/pipelines.ts";
+
+test("a pipeline whose end cannot be completed after a crash fails alone, and the others start", async () => {
+  const first = await TestEngine.open();
+  const { engine, dataDir } = first;
+  await engine.create(webhookPipeline("bad-one"), createTable);
+  await engine.create(webhookPipeline("good-one"), createTable);
+  await engine.stop("bad-one");
+  await first.close({ keep: true });
+  // What a crash during `terminate` leaves.
+  const stores = await openStores({ dataDir, log: keptLog(), registry: new Registry() });
+  await stores.catalog.put({ ...stores.catalog.get("bad-one")!, status: "Terminating" });
+  await closeStores(stores);
+  const open: Disk["open"] = (path, mode) => {
+    if (!path.includes("/bad-one/")) return thisMachine.disk.open(path, mode);
+    return Promise.reject(Object.assign(new Error("EIO: i/o error"), { code: "EIO" }));
+  };
+  const again = await TestEngine.open({ dataDir, machine: { disk: { ...thisMachine.disk, open } } });
+  try {
+    expect(again.engine.get("bad-one")).toMatchObject({
+      status: "Failed",
+      failure: expect.stringContaining("dropped"),
+    });
+    expect(again.engine.get("good-one").status).toBe("Running");
+  } finally {
+    await again.close();
+  }
+});
+
+test("a sweep leaves alone what was deleted after it began", async () => {
+  const running = await TestEngine.open();
+  const { engine, dataDir } = running;
+  for (const id of ["one-one", "two-two"]) {
+    await engine.create(webhookPipeline(id), createTable);
+    await engine.stop(id);
+  }
+  await running.close({ keep: true });
+  let end: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (end = resolve));
+  let swept: string | undefined;
+  const spy = vi.spyOn(PipelineStorage.prototype, "expireLetters").mockImplementation((id) => {
+    swept ??= id;
+    return id === swept ? held : Promise.resolve();
+  });
+  const again = await TestEngine.open({ dataDir, sweepEvery: 20 });
+  try {
+    await expect.poll(() => swept).toBeDefined();
+    const other = swept === "one-one" ? "two-two" : "one-one";
+    await again.engine.delete(other);
+    end();
+    await expect.poll(() => spy.mock.calls.length).toBeGreaterThan(3);
+    expect(await readdir(join(dataDir, "pipelines"))).toEqual([swept]);
+  } finally {
+    spy.mockRestore();
+    await again.close();
+  }
+});

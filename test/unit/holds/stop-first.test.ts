@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Revision, RevisionSource } from "../../../reconciler/git/revision.ts";
+import { resultOf } from "../../../reconciler/status/turn.ts";
+import { conditionOf, edited, orders, outcomes, readyOf, signal, World } from "../apply/world.ts";
+
+const hour = 3_600_000;
+const sales = { id: "sales-eu" };
+const dedup = (key: string): string => `{ type: dedup, source_id: input, config: { key: ${key}, time_window: 24h } }`;
+const keyed = { id: "orders", transforms: [dedup("id")] };
+const otherKey = { id: "orders", transforms: [dedup("level")] };
+const longer = { root: ["resources: { nats: { stream: { max_age: 48h } } }"] };
+const recreated = { ...orders, ...longer, sluice: ["recreate: true"] };
+let world: World;
+
+beforeEach(async () => {
+  world = await World.make();
+});
+
+afterEach(() => world.remove());
+
+const statusOf = (id = "orders"): string => world.engine.get(id).status;
+const asked = (text = ""): string => /(?:change|restart|forget|delete)-[0-9a-f]{32}/.exec(text)?.[0] ?? "";
+
+/** The source of the world, whose revisions approve what `approvals` gives. */
+function approving(approvals: () => string[]): RevisionSource {
+  const { source } = world;
+  const fetch = async (): Promise<Revision> => {
+    const one = await source.fetch();
+    const with_ = approvals().join();
+    return { ...one, id: `${one.id}${with_}`, sha: `${one.sha}${with_}`, approvals: approvals() };
+  };
+  return { description: source.description, fetch, close: source.close };
+}
+
+describe("an operator's stop is made", () => {
+  test("although an edit of the pipeline waits for an approval, whose fingerprint stays the same", async () => {
+    let approvals: string[] = [];
+    world.source.say(keyed);
+    const reconciler = world.reconciler({ approve: "forget", source: approving(() => approvals) });
+    await reconciler.turn("start", signal);
+    world.source.say(otherKey);
+    await outcomes(reconciler);
+    const before = asked(conditionOf(reconciler)?.message);
+    await reconciler.operator.stop("orders", hour, {});
+    await outcomes(reconciler);
+    expect(statusOf()).toBe("Stopped");
+    await outcomes(reconciler);
+    expect(asked(conditionOf(reconciler)?.message)).toBe(before);
+    approvals = [before];
+    await outcomes(reconciler);
+    expect(world.engine.calls.slice(1)).toEqual(["stop orders", "update orders"]);
+  });
+
+  test("alone while everything is suspended and an edit waits", async () => {
+    const reconciler = await world.after(orders);
+    await reconciler.operator.suspend(undefined, { reason: "release freeze" });
+    world.source.say(edited);
+    await outcomes(reconciler);
+    await reconciler.operator.stop("orders", hour, {});
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    expect(world.engine.calls.slice(1)).toEqual(["stop orders"]);
+  });
+
+  test("alone of a pipeline that is suspended: its edit waits, and it is not deleted", async () => {
+    const reconciler = await world.after(orders, sales);
+    await reconciler.operator.suspend("orders", {});
+    world.source.say(edited, sales);
+    await outcomes(reconciler);
+    await reconciler.operator.stop("orders", hour, {});
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    world.source.say(sales);
+    await outcomes(reconciler);
+    expect(world.engine.calls.slice(2)).toEqual(["stop orders"]);
+  });
+
+  test.each([
+    ["its file suspends it", { ...orders, sluice: ["suspend: true"] }],
+    ["its newest file is refused", { ...orders, ...longer }],
+  ])("although %s", async (_why, file) => {
+    const reconciler = await world.after(orders);
+    world.source.say(file);
+    await outcomes(reconciler);
+    await reconciler.operator.stop("orders", hour, {});
+    await outcomes(reconciler);
+    expect(statusOf()).toBe("Stopped");
+  });
+
+  test("although an edit of the pipeline waits for one that it depends on, which is then not made first", async () => {
+    const after = { ...sales, sluice: ["depends_on: [orders]"] };
+    const reconciler = await world.after(orders, after);
+    const go = world.holdUp("stop", "orders");
+    world.source.say(edited, { ...after, expression: "id > 7" });
+    await reconciler.turn("poll", signal);
+    await reconciler.operator.stop("sales-eu", hour, {});
+    await reconciler.turn("manual", signal);
+    await reconciler.turn("manual", signal);
+    expect(statusOf("sales-eu")).toBe("Stopped");
+    go();
+  });
+});
+
+test("an edit that waits for a dependency is not made after a newer commit has taken it back", async () => {
+  const after = { ...sales, sluice: ["depends_on: [orders]"] };
+  const reconciler = await world.after(orders, after);
+  const go = world.holdUp("stop", "orders");
+  world.source.say(edited, { ...after, expression: "id > 666" });
+  await reconciler.turn("poll", signal);
+  world.source.say(edited, after);
+  await reconciler.turn("poll", signal);
+  go();
+  await expect.poll(() => statusOf()).toBe("Running");
+  await outcomes(reconciler);
+  expect(world.engine.calls).not.toContain("update sales-eu");
+  expect(readyOf(reconciler, "sales-eu")).toEqual(["True", "ReconciliationSucceeded"]);
+});
+
+test.each([
+  ["deletion", [sales]],
+  ["recreation", [recreated, sales]],
+] as const)("a pipeline that an operator stopped is not started for its %s", async (_what, files) => {
+  const reconciler = await world.after(orders, sales);
+  await reconciler.operator.stop("orders", hour, { reason: "the table is being moved" });
+  await outcomes(reconciler);
+  world.engine.change("orders", { held: 5 });
+  world.source.say(...files);
+  await outcomes(reconciler);
+  const turn = await reconciler.turn("poll", signal);
+  expect(world.engine.calls.slice(2)).toEqual(["stop orders"]);
+  expect(resultOf(turn)).toBe("incomplete");
+});
+
+test("while everything is suspended, a pipeline that a crash left stopped runs again, without its edit", async () => {
+  const before = await world.after(orders);
+  world.holdUp("update");
+  world.source.say(edited);
+  await before.turn("poll", signal);
+  world.engine.onCall = () => undefined;
+  const reconciler = world.reconciler();
+  await reconciler.operator.suspend(undefined, {});
+  await outcomes(reconciler);
+  expect(statusOf()).toBe("Running");
+  expect(world.engine.calls.at(-1)).toBe("resume orders");
+});
+
+describe("an approval", () => {
+  test.each([
+    ["another key", otherKey],
+    ["a recreation", { ...keyed, ...longer, sluice: ["recreate: true"] }],
+    ["a termination", { ...keyed, sluice: ["state: Terminated"] }],
+  ])("of a deletion that has begun is none of %s", async (_what, restored) => {
+    let approvals: string[] = [];
+    world.source.say(keyed, sales);
+    const reconciler = world.reconciler({ approve: "forget", source: approving(() => approvals) });
+    await reconciler.turn("start", signal);
+    world.engine.change("orders", { letters: 3 });
+    world.source.say(sales);
+    await outcomes(reconciler);
+    approvals = [asked(conditionOf(reconciler)?.message)];
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    approvals = [];
+    world.source.say(restored, sales);
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    expect(readyOf(reconciler)).toContain("NotApproved");
+    expect(world.engine.pipelines.get("orders")?.letters).toBe(3);
+  });
+
+  test("is needed by an edit that replaces an approved one under way", async () => {
+    let approvals: string[] = [];
+    world.source.say(orders);
+    const reconciler = world.reconciler({ approve: "restart", source: approving(() => approvals) });
+    await reconciler.turn("start", signal);
+    world.source.say(edited);
+    await outcomes(reconciler);
+    approvals = [asked(conditionOf(reconciler)?.message)];
+    const go = world.holdUp("stop");
+    await outcomes(reconciler);
+    approvals = [];
+    world.source.say({ ...orders, expression: "id > 666" });
+    await outcomes(reconciler);
+    go();
+    await expect.poll(() => statusOf()).toBe("Running");
+    await outcomes(reconciler);
+    expect(JSON.stringify(world.engine.get("orders").config)).not.toContain("666");
+  });
+
+  test("that a pipeline needs to start holds back those that depend on it", async () => {
+    world.source.say({ ...keyed, sluice: ["state: Stopped"] });
+    const reconciler = world.reconciler({ approve: "forget" });
+    await reconciler.turn("start", signal);
+    world.source.say(otherKey, { ...sales, sluice: ["depends_on: [orders]"] });
+    await outcomes(reconciler);
+    expect(readyOf(reconciler, "sales-eu")).toContain("DependencyNotReady");
+    expect(world.engine.pipelines.has("sales-eu")).toBe(false);
+  });
+});
