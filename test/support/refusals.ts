@@ -22,7 +22,7 @@ export interface Bad {
 
 /** One test for each file: the problem is there, and every message has subject, expectation and what was found. */
 export function refuses(files: readonly Bad[]): void {
-  test.each(files)("$title: $code", ({ title: _, content, file = "orders.yaml", at: [line, column], ...said }) => {
+  test.each(files)("$title: $code", ({ title: _title, content, file = "orders.yaml", at: [line, column], ...said }) => {
     const one = fileOf(content, file);
     const problems = validate([one], new Set([one.path]));
     expect(problems).toContainEqual(

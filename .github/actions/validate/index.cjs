@@ -40975,7 +40975,8 @@ function alsoText(isDrifted) {
   return isDrifted ? "; it was also changed in the engine meanwhile, which this undoes" : "";
 }
 function fileText({ obstacle, status }) {
-  const goesOn = status === void 0 ? "it is not created" : `it stays ${status} until the file can be used`;
+  const until = status === "Running" ? ", as its last good file said" : " until the file can be used";
+  const goesOn = status === void 0 ? "it is not created" : `it stays ${status}${until}`;
   return `${obstacleText(obstacle)}; ${goesOn}`;
 }
 function obstacleText(obstacle) {

@@ -169,7 +169,8 @@ function alsoText(isDrifted: boolean): string {
 }
 
 function fileText({ obstacle, status }: ReasonFacts["FileUnusable"]): string {
-  const goesOn = status === undefined ? "it is not created" : `it stays ${status} until the file can be used`;
+  const until = status === "Running" ? ", as its last good file said" : " until the file can be used";
+  const goesOn = status === undefined ? "it is not created" : `it stays ${status}${until}`;
   return `${obstacleText(obstacle)}; ${goesOn}`;
 }
 

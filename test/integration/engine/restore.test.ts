@@ -1,3 +1,4 @@
+import { EventEmitter, once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
@@ -8,6 +9,12 @@ import { thisMachine } from "../../../engine/machine.ts";
 import { closeStores, openStores } from "../../../engine/stores.ts";
 import { keptLog, TestEngine } from "../../support/engine.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
+
+/** What is of one pipeline cannot be read. */
+const openOthers: Disk["open"] = (path, mode) => {
+  if (!path.includes("/bad-one/")) return thisMachine.disk.open(path, mode);
+  return Promise.reject(Object.assign(new Error("EIO: i/o error"), { code: "EIO" }));
+};
 
 test("a pipeline whose end cannot be completed after a crash fails alone, and the others start", async () => {
   const first = await TestEngine.open();
@@ -20,11 +27,7 @@ test("a pipeline whose end cannot be completed after a crash fails alone, and th
   const stores = await openStores({ dataDir, log: keptLog(), registry: new Registry() });
   await stores.catalog.put({ ...stores.catalog.get("bad-one")!, status: "Terminating" });
   await closeStores(stores);
-  const open: Disk["open"] = (path, mode) => {
-    if (!path.includes("/bad-one/")) return thisMachine.disk.open(path, mode);
-    return Promise.reject(Object.assign(new Error("EIO: i/o error"), { code: "EIO" }));
-  };
-  const again = await TestEngine.open({ dataDir, machine: { disk: { ...thisMachine.disk, open } } });
+  const again = await TestEngine.open({ dataDir, machine: { disk: { ...thisMachine.disk, open: openOthers } } });
   try {
     expect(again.engine.get("bad-one")).toMatchObject({
       status: "Failed",
@@ -44,8 +47,8 @@ test("a sweep leaves alone what was deleted after it began", async () => {
     await engine.stop(id);
   }
   await running.close({ keep: true });
-  let end: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => (end = resolve));
+  const gate = new EventEmitter();
+  const held = once(gate, "open").then(() => undefined);
   let swept: string | undefined;
   const spy = vi.spyOn(PipelineStorage.prototype, "expireLetters").mockImplementation((id) => {
     swept ??= id;
@@ -56,7 +59,7 @@ test("a sweep leaves alone what was deleted after it began", async () => {
     await expect.poll(() => swept).toBeDefined();
     const other = swept === "one-one" ? "two-two" : "one-one";
     await again.engine.delete(other);
-    end();
+    gate.emit("open");
     await expect.poll(() => spy.mock.calls.length).toBeGreaterThan(3);
     expect(await readdir(join(dataDir, "pipelines"))).toEqual([swept]);
   } finally {

@@ -17,9 +17,10 @@ afterEach(async () => {
   await world.remove();
 });
 
+const text = (id: string, more = {}): string => pipelineText({ id, ...more });
+
 test("after a restart with a rollback and without the remote, the default branch is the same source as before", async () => {
   const open = (): ReturnType<Scene["open"]> => scene.open({ branch: undefined as never });
-  const text = (id: string, more = {}): string => pipelineText({ id, ...more });
   const files = { "orders.yaml": text("orders"), "returns.yaml": text("returns"), "sales.yaml": text("sales") };
   const first = await scene.origin.commit(files);
   const before = world.reconciler({ source: open() });

@@ -33,6 +33,14 @@ const committed = (rows: number, ...reasons: string[]): void =>
     madeOf: { kind: "letters", numbers: [] },
   } as Partial<BatchRecord> as BatchRecord);
 
+const failed = (kind: Failure["class"]): void =>
+  recorder.insertFailed({
+    pipeline_id,
+    rows: 10,
+    unknown: false,
+    failure: { class: kind, code: 1, name: "NAME", text: "no" },
+  });
+
 test("rows per second are those of the last ten whole seconds", async () => {
   const rate = async (): Promise<number> => (await metric("gfm_clickhouse_records_written_per_second"))[0]![1];
   committed(100);
@@ -51,13 +59,6 @@ test("rows per second are those of the last ten whole seconds", async () => {
 });
 
 test("the rows of a sink are counted by their outcome: written, refused, or to be sent again", async () => {
-  const failed = (kind: Failure["class"]): void =>
-    recorder.insertFailed({
-      pipeline_id,
-      rows: 10,
-      unknown: false,
-      failure: { class: kind, code: 1, name: "NAME", text: "no" },
-    });
   failed("transient");
   failed("row");
   failed("setup");

@@ -26,8 +26,8 @@ function approving(approvals: () => string[]): RevisionSource {
   const { source } = world;
   const fetch = async (): Promise<Revision> => {
     const one = await source.fetch();
-    const with_ = approvals().join();
-    return { ...one, id: `${one.id}${with_}`, sha: `${one.sha}${with_}`, approvals: approvals() };
+    const found = approvals().join();
+    return { ...one, id: `${one.id}${found}`, sha: `${one.sha}${found}`, approvals: approvals() };
   };
   return { description: source.description, fetch, close: source.close };
 }
