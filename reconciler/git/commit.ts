@@ -4,7 +4,8 @@ import { checkLimits, type SourceLimits } from "./limits.ts";
 import { type Revision, SourceError } from "./revision.ts";
 
 /** What is read of a commit. */
-export type Read = Pick<Required<Revision>, "sha" | "files" | "skipped" | "committedAt" | "author" | "subject">;
+export type Read = Pick<Required<Revision>, "sha" | "files" | "skipped" | "author" | "subject"> &
+  Pick<Revision, "committedAt">;
 
 /** What is wanted of a commit. */
 export interface Wanted {
@@ -35,9 +36,10 @@ export async function readCommit(
   const { files, skipped } = parseTree(listing, limits);
   checkLimits(files, limits, `${display}, ${path}`);
   const contents = await blobs.read(git, folder, files, signal);
-  const format = "--format=%cI%x00%an%x00%s";
+  const format = "--format=%ct%x00%an%x00%s";
   const facts = await git.text(folder, ["log", "-1", "--no-show-signature", format, sha], signal);
-  const [committedAt = "", author = "", subject = ""] = facts.trimEnd().split("\0");
+  const [seconds = "", author = "", subject = ""] = facts.trimEnd().split("\0");
+  const committed = new Date(Number(seconds) * 1000);
   const read = files.map((file, index) => ({ path: file.path, bytes: contents[index]! }));
   return {
     sha,
@@ -46,7 +48,8 @@ export async function readCommit(
       ...skipped,
       ...read.filter(({ bytes }) => isPointer(bytes)).map(({ path: at }) => ({ path: at, reason: pointer })),
     ],
-    committedAt: new Date(committedAt).toISOString(),
+    // Whoever makes a commit writes its date: it may be none.
+    ...(!Number.isNaN(committed.getTime()) && { committedAt: committed.toISOString() }),
     author: printable(author),
     subject: printable(subject),
   };

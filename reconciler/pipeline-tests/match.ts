@@ -2,7 +2,17 @@ import { RE2JS } from "re2js";
 import { isObject } from "../../schemas/index.ts";
 
 /** The key of a pattern in place of a text: `{ $matches: "^ord-" }`. */
-const pattern = "$matches";
+export const patternKey = "$matches";
+
+/** What is wrong with a pattern; undefined where nothing is. */
+export function patternError(pattern: string): string | undefined {
+  try {
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 /**
  * Whether a found value is as expected. Of a mapping only the keys that are expected count, at any depth; lists count
@@ -10,7 +20,7 @@ const pattern = "$matches";
  */
 export function matches(expected: unknown, found: unknown): boolean {
   if (isObject(expected)) {
-    if (Object.hasOwn(expected, pattern)) return matchesPattern(expected[pattern], found);
+    if (Object.hasOwn(expected, patternKey)) return matchesPattern(expected[patternKey], found);
     if (!isObject(found)) return false;
     return Object.keys(expected).every((key) => matches(expected[key], Object.hasOwn(found, key) ? found[key] : null));
   }
@@ -43,6 +53,12 @@ export interface Assignment {
 export function assign(expected: readonly unknown[], found: readonly unknown[]): Assignment {
   const holder = new Map<number, number>();
   const place = (index: number, tried: Set<number>): boolean => {
+    // One that is free is as good as any: to look for it first keeps equal rows from pushing each other around.
+    const free = found.findIndex((value, at) => !holder.has(at) && matches(expected[index], value));
+    if (free !== -1) {
+      holder.set(free, index);
+      return true;
+    }
     for (const [at, value] of found.entries()) {
       if (tried.has(at) || !matches(expected[index], value)) continue;
       tried.add(at);

@@ -1,6 +1,6 @@
 import { parseDocument } from "yaml";
 import type { PipelineTest, PipelineTests } from "../../schemas/index.ts";
-import type { Problem } from "../language/problem.ts";
+import { problem, type Problem } from "../language/problem.ts";
 import type { SourceFile } from "../language/source-text.ts";
 import { checkedTests } from "./test-problems.ts";
 
@@ -20,7 +20,12 @@ export function readTests(file: SourceFile): { tests: NamedTest[] } | { problems
   const checked = checkedTests(file);
   if ("problems" in checked) return checked;
   const { document, text } = checked;
-  const { tests, ...shared } = valuesOf(text);
+  const values = valuesOf(text);
+  if (values === undefined) {
+    const expected = `aliases that stand for at most ${longestAliases} values together`;
+    return { problems: [problem("VALUE", document.place(), { subject: "file", expected, found: "more" })] };
+  }
+  const { tests, ...shared } = values;
   const named = tests.map((test, index) => {
     const { line } = document.place(["tests", index, "name"]);
     return { ...shared, ...test, file: file.path, line, index };
@@ -28,10 +33,18 @@ export function readTests(file: SourceFile): { tests: NamedTest[] } | { problems
   return { tests: named };
 }
 
-/** The values as they are written: events keep empty texts, nulls, and the digits of large whole numbers. */
-function valuesOf(text: string): PipelineTests {
+/**
+ * The values as they are written: events keep empty texts, nulls, and the digits of large whole numbers. Undefined where
+ * aliases would make too many of them.
+ */
+function valuesOf(text: string): PipelineTests | undefined {
   const document = parseDocument(text, { intAsBigInt: true, logLevel: "silent" });
-  return document.toJS({ maxAliasCount: longestAliases, reviver: withoutSmall }) as PipelineTests;
+  try {
+    return document.toJS({ maxAliasCount: longestAliases, reviver: withoutSmall }) as PipelineTests;
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    return undefined;
+  }
 }
 
 function withoutSmall(_key: unknown, value: unknown): unknown {

@@ -1,9 +1,10 @@
-import { type PipelineTests, testErrors } from "../../schemas/index.ts";
+import { isObject, type Path, type PipelineTests, testErrors } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
 import { parse } from "../language/parse.ts";
 import { problem, type Problem } from "../language/problem.ts";
 import type { SourceFile } from "../language/source-text.ts";
 import { schemaProblems } from "../validate/schema-problems.ts";
+import { patternError, patternKey } from "./match.ts";
 
 /** A file of tests that can be read, or the problems that keep it from being read. */
 export type CheckedTests = { document: Document; text: string } | { problems: Problem[] };
@@ -18,11 +19,11 @@ export function checkedTests(file: SourceFile): CheckedTests {
   return all.length > 0 ? { problems: all } : { document, text };
 }
 
-/** What the schema does not say of tests: names, and what an event is given by. */
+/** What the schema does not say of tests: names, what an event is given by, times and patterns. */
 function between(document: Document): Problem[] {
-  const { tests } = document.value as PipelineTests;
+  const { tests, now } = document.value as PipelineTests;
   const names = new Set<string>();
-  return tests.flatMap(({ name, events }, index): Problem[] => {
+  const ofTests = tests.flatMap(({ name, events, now: own, expect }, index): Problem[] => {
     const path = ["tests", index, "name"];
     const again = names.has(name)
       ? [problem("VALUE", document.place(path), { path, expected: "a name of its own", found: "one that is taken" })]
@@ -34,7 +35,36 @@ function between(document: Document): Problem[] {
       const found = event === undefined ? "neither" : "both";
       return [problem("VALUE", document.place(of), { path: of, expected: "event or text", found })];
     });
-    return [...again, ...wrong];
+    const places = ["tests", index] as const;
+    const others = [
+      ...noTime(document, [...places, "now"], own),
+      ...noPatterns(document, [...places, "expect"], expect),
+    ];
+    return [...again, ...wrong, ...others];
+  });
+  return [...noTime(document, ["now"], now), ...ofTests];
+}
+
+/** A time of the right form may be none, such as the 31st of February. */
+function noTime(document: Document, path: Path, now: string | undefined): Problem[] {
+  if (now === undefined) return [];
+  const at = new Date(now);
+  if (!Number.isNaN(at.getTime()) && at.toISOString().slice(0, 19) === now.slice(0, 19)) return [];
+  return [
+    problem("VALUE", document.place(path), { path, expected: "a time that there is", found: JSON.stringify(now) }),
+  ];
+}
+
+/** Patterns that are no regular expressions, at any depth of what is expected. */
+function noPatterns(document: Document, path: Path, value: unknown): Problem[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => noPatterns(document, [...path, index], item));
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, of]) => {
+    const at = [...path, key];
+    if (key !== patternKey || typeof of !== "string") return noPatterns(document, at, of);
+    const error = patternError(of);
+    if (error === undefined) return [];
+    return [problem("VALUE", document.place(at), { path: at, expected: "a regular expression of RE2", found: error })];
   });
 }
 

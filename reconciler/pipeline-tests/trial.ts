@@ -11,7 +11,7 @@ const [patience, longestPause, interval] = [30_000, 1_500, 1];
 /** Pushed events are stamped by the clock of the machine, and none is to be too old by that of the test. */
 const noAge = "876000h";
 const defaultBegin = "2026-01-01T00:00:00Z";
-const mostLetters = 1_000;
+const letterPage = 1_000;
 
 /** A pipeline of a file, as far as a test runs it. */
 export interface TestedPipeline {
@@ -42,7 +42,7 @@ export class Trial {
   readonly #database: string;
   readonly #config: PipelineConfig;
   #token = "";
-  #letters = 0;
+  #lastLetter: string | undefined;
 
   constructor(engine: Engine, threads: Threads, push: Push, pipeline: TestedPipeline, test: NamedTest, number: number) {
     this.#engine = engine;
@@ -156,12 +156,15 @@ export class Trial {
 
   #newLetters(): Letter[] {
     const queue = this.#engine.deadLetters(this.#config.pipeline_id);
-    const { messages } = queue.list(mostLetters);
-    const added = messages.slice(this.#letters);
-    this.#letters = messages.length;
-    return added.map(({ component, reason, error, original_message }) => {
-      return { component, reason, error: this.#withOwnNames(error), original_message };
-    });
+    const found: Letter[] = [];
+    for (let isMore = true; isMore;) {
+      const { messages, has_more } = queue.list(letterPage, this.#lastLetter);
+      for (const { component, reason, error, original_message } of messages)
+        found.push({ component, reason, error: this.#withOwnNames(error), original_message });
+      this.#lastLetter = messages.at(-1)?.message_id ?? this.#lastLetter;
+      isMore = has_more;
+    }
+    return found;
   }
 
   async #withRows(outcomes: readonly Outcome[]): Promise<Found> {

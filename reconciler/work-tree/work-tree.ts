@@ -1,5 +1,5 @@
 import { realpath, stat } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { oneLine } from "../../engine/language.ts";
 import { readCommit } from "../git/commit.ts";
 import { Credentials } from "../git/credentials.ts";
@@ -92,9 +92,13 @@ export class WorkTree {
     return filesNow(this.top, [...new Set(listing.split("\0"))].filter(Boolean), defaultLimits);
   }
 
-  /** The text of a file, named from the working directory, in a commit; undefined where it is not there, or outside. */
+  /**
+   * The text of a file, named from the working directory, in a commit; undefined where it is not there, or outside. What
+   * is a link today may have been a file then, so the name counts, and not where it leads.
+   */
   async textAt(commit: string, file: string): Promise<string | undefined> {
-    const path = relative(this.top, await realpath(file).catch(() => resolve(file)));
+    const folder = dirname(resolve(file));
+    const path = relative(this.top, join(await realpath(folder).catch(() => folder), basename(file)));
     if (path.startsWith("..") || isAbsolute(path)) return undefined;
     const args = ["ls-tree", "-z", "--full-tree", commit, "--", `:(literal)${path}`];
     const listing = await this.#git.text(this.top, args, this.#signal);

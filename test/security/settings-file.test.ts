@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -105,4 +105,24 @@ test("sluice validate takes the variables of a checkout, and none of a file outs
   expect(refused.code).toBe(1);
   expect(refused.err).toContain("sluice.yaml:1:12: vars_file: expected a file in the Git work tree");
   expect(refused.out + refused.err).not.toContain("c4n4ry");
+});
+
+test.each<[string, string, string[]]>([
+  ["sluice.yaml", "sluice.yaml", []],
+  ["the file of --vars", "vars.yaml", ["--vars", "vars.yaml"]],
+])("%s of a checkout is not read where it is a link out of it", async (_what, link, args) => {
+  const text = pipelineText({ id: "orders" }).replace(/^version: v3$/m, "version: v3\nname: ${var:NAME}");
+  await writeFile(join(tree, "orders.yaml"), text);
+  await writeFile(join(outside, "private.yaml"), "vars: { NAME: c4n4ry }\nNAME: c4n4ry\n");
+  await symlink("../private.yaml", join(tree, link));
+  const { code, out, err } = await sluiceIn(tree, ["validate", "orders.yaml", ...args]);
+  expect(code).toBe(1);
+  expect(err).toContain(`expected a file in the Git work tree ${tree}, found a link out of it`);
+  expect(out + err).not.toContain("c4n4ry");
+});
+
+test("a file of variables that never ends is refused, and not read whole", async () => {
+  await writeFile(join(outside, "orders.yaml"), pipelineText({ id: "orders" }));
+  const { code, err } = await sluiceIn(outside, ["validate", "orders.yaml", "--vars", "/dev/zero"]);
+  expect([code, err]).toEqual([1, "sluice: /dev/zero: a variables file has at most 65536 bytes"]);
 });

@@ -3109,7 +3109,7 @@ var require_compile = __commonJS({
       const schOrFunc = root.refs[ref];
       if (schOrFunc)
         return schOrFunc;
-      let _sch = resolve9.call(this, root, ref);
+      let _sch = resolve10.call(this, root, ref);
       if (_sch === void 0) {
         const schema = (_a = root.localRefs) === null || _a === void 0 ? void 0 : _a[ref];
         const { schemaId } = this.opts;
@@ -3136,7 +3136,7 @@ var require_compile = __commonJS({
     function sameSchemaEnv(s1, s2) {
       return s1.schema === s2.schema && s1.root === s2.root && s1.baseId === s2.baseId;
     }
-    function resolve9(root, ref) {
+    function resolve10(root, ref) {
       let sch;
       while (typeof (sch = this.refs[ref]) == "string")
         ref = sch;
@@ -4000,7 +4000,7 @@ var require_fast_uri = __commonJS({
       }
       return uri;
     }
-    function resolve9(baseURI, relativeURI, options) {
+    function resolve10(baseURI, relativeURI, options) {
       const schemelessOptions = options ? Object.assign({ scheme: "null" }, options) : { scheme: "null" };
       const {
         parsed: baseParsed,
@@ -4391,7 +4391,7 @@ var require_fast_uri = __commonJS({
     var fastUri = {
       SCHEMES,
       normalize: normalize2,
-      resolve: resolve9,
+      resolve: resolve10,
       resolveComponent,
       equal: equal2,
       serialize,
@@ -22818,9 +22818,9 @@ function* skipAuth(document2) {
   }
 }
 function* disabledJoin(document2) {
-  const join13 = document2.get("join");
-  if (join13.get("enabled").value !== false || join13.members().length < 2) return;
-  yield noEffect(join13.get("enabled"), "true, for the settings beside it to count", "false");
+  const join14 = document2.get("join");
+  if (join14.get("enabled").value !== false || join14.members().length < 2) return;
+  yield noEffect(join14.get("enabled"), "true, for the settings beside it to count", "false");
 }
 function* cpu(document2) {
   const amounts3 = components(document2).flatMap((component) => [
@@ -23938,8 +23938,8 @@ function createdOrder({ config, options, place }) {
     })
   ];
 }
-function keyColumns({ transforms, join: join13, sink: { mapping: mapping3 } }) {
-  if (join13 !== void 0) return [];
+function keyColumns({ transforms, join: join14, sink: { mapping: mapping3 } }) {
+  if (join14 !== void 0) return [];
   const columnOf2 = (field2) => mapping3.find(({ name: name3 }) => name3 === field2)?.column_name;
   const columns = transforms.flatMap((transform) => {
     if (transform.type !== "dedup") return [];
@@ -24726,11 +24726,11 @@ var require_ignore = __commonJS({
         const rules4 = this._rules;
         const { length } = rules4;
         const shortcut = this._basenameCount * 2 >= length;
-        const basename4 = shortcut ? basenameOf(path2) : path2;
+        const basename5 = shortcut ? basenameOf(path2) : path2;
         for (let index = length - 1; index >= 0; index--) {
           const rule = rules4[index];
           if (rule[mode].test(
-            shortcut && rule._basenameOnly ? basename4 : path2
+            shortcut && rule._basenameOnly ? basename5 : path2
           )) {
             const { negative } = rule;
             const ret = {
@@ -29061,9 +29061,9 @@ var init_part = __esm({
 
 // reconciler/migrate/join.ts
 function sidesOf(root) {
-  const join13 = root.get("join");
-  if (!join13.get("enabled").isOn) return void 0;
-  const sources = join13.get("sources").items();
+  const join14 = root.get("join");
+  if (!join14.get("enabled").isOn) return void 0;
+  const sources = join14.get("sources").items();
   const [lefts, rights] = ["left", "right"].map(
     (side) => sources.filter((one2) => one2.get("orientation").text === side)
   );
@@ -29071,10 +29071,10 @@ function sidesOf(root) {
   if (left !== void 0 && right !== void 0 && lefts?.length === 1 && rights?.length === 1) return { left, right };
   const expected3 = "one source with orientation left and one with orientation right";
   const found2 = `${lefts?.length} left and ${rights?.length} right among ${sources.length} sources`;
-  throw new MigrationError("join", [{ path: join13.get("sources").path, expected: expected3, found: found2 }]);
+  throw new MigrationError("join", [{ path: join14.get("sources").path, expected: expected3, found: found2 }]);
 }
 function joinOf(root, { left, right }, outputs3) {
-  const join13 = root.get("join");
+  const join14 = root.get("join");
   const fields = outputs3.map(
     ({ entry: { source_id, name: name3, field: field2 }, output_name, from }) => mapping(
       {
@@ -29086,18 +29086,18 @@ function joinOf(root, { left, right }, outputs3) {
     )
   );
   const members = {
-    enabled: leaf(true, join13.get("enabled")),
-    type: text3(join13.get("type")),
-    left_source: sideOf(left, join13),
-    right_source: sideOf(right, join13),
+    enabled: leaf(true, join14.get("enabled")),
+    type: text3(join14.get("type")),
+    left_source: sideOf(left, join14),
+    right_source: sideOf(right, join14),
     output_fields: list2(fields, root.get("schema", "fields"))
   };
-  return mapping(members, join13);
+  return mapping(members, join14);
 }
-function sideOf(side, join13) {
+function sideOf(side, join14) {
   const [source_id, key] = [text3(side.get("source_id")), text3(side.get("join_key"))];
   const part2 = mapping({ source_id, key, time_window: text3(side.get("time_window")) }, side);
-  return { ...part2, keeps: [join13.get("sources").path, ...part2.keeps, side.get("orientation").path] };
+  return { ...part2, keeps: [join14.get("sources").path, ...part2.keeps, side.get("orientation").path] };
 }
 function joinOutputs3(entries, columnOf2, warn) {
   const outputs3 = entries.map((entry3) => ({ entry: entry3, output_name: columnOf2(entry3).text, from: columnOf2(entry3) }));
@@ -31257,8 +31257,34 @@ var init_resolve_settings = __esm({
   }
 });
 
+// reconciler/cli/invocation/work-tree-of.ts
+async function workTreeOf(folder) {
+  for (let at2 = await (0, import_promises2.realpath)(folder); ; at2 = (0, import_node_path.dirname)(at2)) {
+    if (await exists((0, import_node_path.join)(at2, ".git"))) return at2;
+    if ((0, import_node_path.dirname)(at2) === at2) return void 0;
+  }
+}
+function isWithin(folder, path2) {
+  const way = (0, import_node_path.relative)(folder, path2);
+  return way !== ".." && !way.startsWith("../") && !(0, import_node_path.isAbsolute)(way);
+}
+function exists(path2) {
+  return (0, import_promises2.access)(path2).then(
+    () => true,
+    () => false
+  );
+}
+var import_promises2, import_node_path;
+var init_work_tree_of = __esm({
+  "reconciler/cli/invocation/work-tree-of.ts"() {
+    "use strict";
+    import_promises2 = require("node:fs/promises");
+    import_node_path = require("node:path");
+  }
+});
+
 // reconciler/cli/invocation/settings-file.ts
-async function readSettingsFile(file, { optional: optional2, what = "settings", read = readText }) {
+async function readSettingsFile(file, { optional: optional2, what = "settings", read = readFew }) {
   let text5;
   try {
     text5 = await read(file);
@@ -31270,8 +31296,16 @@ async function readSettingsFile(file, { optional: optional2, what = "settings", 
   if (text5.length > largestFile) throw new CliError(`${file}: a ${what} file has at most ${largestFile} bytes`);
   return parseSettings(file, text5, what);
 }
-function readText(file) {
-  return (0, import_promises2.readFile)(file, "utf8");
+async function readFew(file) {
+  const parts = [];
+  for await (const part2 of (0, import_node_fs.createReadStream)(file, { end: 3 * largestFile })) parts.push(part2);
+  return Buffer.concat(parts).toString("utf8");
+}
+async function readVariablesFile(file) {
+  const tree = await workTreeOf((0, import_node_path2.dirname)((0, import_node_path2.resolve)(file)));
+  if (tree !== void 0 && !isWithin(tree, await (0, import_promises3.realpath)(file)))
+    throw new Error(`expected a file in the Git work tree ${tree}, found a link out of it`);
+  return readFew(file);
 }
 function parseSettings(file, text5, what = "settings") {
   const source = text5.replace(/^\uFEFF/, "");
@@ -31332,21 +31366,24 @@ function position(source, offset2) {
   const before = source.slice(0, offset2).split("\n");
   return `${before.length}:${(before.at(-1) ?? "").length + 1}`;
 }
-var import_promises2, examples, largestFile;
+var import_node_fs, import_promises3, import_node_path2, examples, largestFile;
 var init_settings_file = __esm({
   "reconciler/cli/invocation/settings-file.ts"() {
     "use strict";
-    import_promises2 = require("node:fs/promises");
+    import_node_fs = require("node:fs");
+    import_promises3 = require("node:fs/promises");
+    import_node_path2 = require("node:path");
     init_js_yaml();
     init_schemas();
     init_cli_error();
+    init_work_tree_of();
     examples = { settings: "interval: 30s", variables: "TOPIC: orders" };
     largestFile = 64 * 1024;
   }
 });
 
 // reconciler/cli/invocation/variables.ts
-function variableReader(settings2, read = readText) {
+function variableReader(settings2, read = readVariablesFile) {
   let known2 = /* @__PURE__ */ new Map();
   return async () => {
     const found2 = await readVariables(settings2, read);
@@ -31401,11 +31438,11 @@ function readdirp(root, options = {}) {
     opts.type = type;
   return new ReaddirpStream(opts);
 }
-var import_promises3, import_node_path, import_node_stream, EntryTypes, defaultOptions2, RECURSIVE_ERROR_CODE, NORMAL_FLOW_ERRORS, ALL_TYPES, DIR_TYPES, FILE_TYPES, isNormalFlowError, wantBigintFsStats, emptyFn, normalizeFilter, ReaddirpStream;
+var import_promises4, import_node_path3, import_node_stream, EntryTypes, defaultOptions2, RECURSIVE_ERROR_CODE, NORMAL_FLOW_ERRORS, ALL_TYPES, DIR_TYPES, FILE_TYPES, isNormalFlowError, wantBigintFsStats, emptyFn, normalizeFilter, ReaddirpStream;
 var init_readdirp = __esm({
   "node_modules/readdirp/index.js"() {
-    import_promises3 = require("node:fs/promises");
-    import_node_path = require("node:path");
+    import_promises4 = require("node:fs/promises");
+    import_node_path3 = require("node:path");
     import_node_stream = require("node:stream");
     EntryTypes = {
       FILE_TYPE: "files",
@@ -31494,7 +31531,7 @@ var init_readdirp = __esm({
         const type = opts.type ?? defaultOptions2.type;
         this._fileFilter = normalizeFilter(opts.fileFilter);
         this._directoryFilter = normalizeFilter(opts.directoryFilter);
-        const statMethod = opts.lstat ? import_promises3.lstat : import_promises3.stat;
+        const statMethod = opts.lstat ? import_promises4.lstat : import_promises4.stat;
         if (wantBigintFsStats) {
           this._stat = (path2) => statMethod(path2, { bigint: true });
         } else {
@@ -31504,8 +31541,8 @@ var init_readdirp = __esm({
         this._wantsDir = DIR_TYPES.has(type);
         this._wantsFile = FILE_TYPES.has(type);
         this._wantsEverything = type === EntryTypes.EVERYTHING_TYPE;
-        this._root = (0, import_node_path.resolve)(root);
-        this._relStart = this._root.endsWith(import_node_path.sep) ? this._root.length : this._root.length + 1;
+        this._root = (0, import_node_path3.resolve)(root);
+        this._relStart = this._root.endsWith(import_node_path3.sep) ? this._root.length : this._root.length + 1;
         this._isDirent = !opts.alwaysStat;
         this._statsProp = this._isDirent ? "dirent" : "stats";
         this._rdOptions = { encoding: "utf8", withFileTypes: this._isDirent };
@@ -31587,7 +31624,7 @@ var init_readdirp = __esm({
       async _exploreDir(path2, depth2) {
         let files;
         try {
-          files = await (0, import_promises3.readdir)(path2, this._rdOptions);
+          files = await (0, import_promises4.readdir)(path2, this._rdOptions);
         } catch (error2) {
           this._onError(error2);
         }
@@ -31595,9 +31632,9 @@ var init_readdirp = __esm({
       }
       // Synchronous in dirent mode; returns a promise only when stats are needed.
       _formatEntry(dirent, path2) {
-        const basename4 = this._isDirent ? dirent.name : dirent;
-        const fullPath = (0, import_node_path.join)(path2, basename4);
-        const entry3 = { path: fullPath.slice(this._relStart), fullPath, basename: basename4 };
+        const basename5 = this._isDirent ? dirent.name : dirent;
+        const fullPath = (0, import_node_path3.join)(path2, basename5);
+        const entry3 = { path: fullPath.slice(this._relStart), fullPath, basename: basename5 };
         if (this._isDirent) {
           entry3.dirent = dirent;
           return entry3;
@@ -31635,14 +31672,14 @@ var init_readdirp = __esm({
       async _getSymlinkEntryType(entry3) {
         const full = entry3.fullPath;
         try {
-          const entryRealPath = await (0, import_promises3.realpath)(full);
-          const entryRealPathStats = await (0, import_promises3.lstat)(entryRealPath);
+          const entryRealPath = await (0, import_promises4.realpath)(full);
+          const entryRealPathStats = await (0, import_promises4.lstat)(entryRealPath);
           if (entryRealPathStats.isFile()) {
             return "file";
           }
           if (entryRealPathStats.isDirectory()) {
             const len2 = entryRealPath.length;
-            if (full.startsWith(entryRealPath) && full[len2] === import_node_path.sep) {
+            if (full.startsWith(entryRealPath) && full[len2] === import_node_path3.sep) {
               const recursiveError = new Error(`Circular symlink detected: "${full}" points to "${entryRealPath}"`);
               recursiveError.code = RECURSIVE_ERROR_CODE;
               this._onError(recursiveError);
@@ -31673,7 +31710,7 @@ function createFsWatchInstance(path2, options, listener, errHandler, emitRaw) {
     }
   };
   try {
-    return (0, import_node_fs.watch)(path2, {
+    return (0, import_node_fs2.watch)(path2, {
       persistent: options.persistent
     }, handleEvent);
   } catch (error2) {
@@ -31681,11 +31718,11 @@ function createFsWatchInstance(path2, options, listener, errHandler, emitRaw) {
     return void 0;
   }
 }
-var import_node_fs, import_promises4, import_node_os, sp, STR_DATA, STR_END, STR_CLOSE, EMPTY_FN, pl, isWindows, isMacos, isLinux, isFreeBSD, isIBMi, EVENTS, EV, THROTTLE_MODE_WATCH, statMethods, KEY_LISTENERS, KEY_ERR, KEY_RAW, HANDLER_KEYS, binaryExtensions, isBinaryPath, foreach, addAndConvert, clearItem, delFromSet, isEmptySet, FsWatchInstances, fsWatchBroadcast, setFsWatchListener, FsWatchFileInstances, setFsWatchFileListener, NodeFsHandler;
+var import_node_fs2, import_promises5, import_node_os, sp, STR_DATA, STR_END, STR_CLOSE, EMPTY_FN, pl, isWindows, isMacos, isLinux, isFreeBSD, isIBMi, EVENTS, EV, THROTTLE_MODE_WATCH, statMethods, KEY_LISTENERS, KEY_ERR, KEY_RAW, HANDLER_KEYS, binaryExtensions, isBinaryPath, foreach, addAndConvert, clearItem, delFromSet, isEmptySet, FsWatchInstances, fsWatchBroadcast, setFsWatchListener, FsWatchFileInstances, setFsWatchFileListener, NodeFsHandler;
 var init_handler = __esm({
   "node_modules/chokidar/handler.js"() {
-    import_node_fs = require("node:fs");
-    import_promises4 = require("node:fs/promises");
+    import_node_fs2 = require("node:fs");
+    import_promises5 = require("node:fs/promises");
     import_node_os = require("node:os");
     sp = __toESM(require("node:path"), 1);
     STR_DATA = "data";
@@ -31712,7 +31749,7 @@ var init_handler = __esm({
     };
     EV = EVENTS;
     THROTTLE_MODE_WATCH = "watch";
-    statMethods = { lstat: import_promises4.lstat, stat: import_promises4.stat };
+    statMethods = { lstat: import_promises5.lstat, stat: import_promises5.stat };
     KEY_LISTENERS = "listeners";
     KEY_ERR = "errHandlers";
     KEY_RAW = "rawEmitters";
@@ -32052,7 +32089,7 @@ var init_handler = __esm({
             cont.watcherUnusable = true;
           if (isWindows && error2.code === "EPERM") {
             try {
-              const fd = await (0, import_promises4.open)(path2, "r");
+              const fd = await (0, import_promises5.open)(path2, "r");
               await fd.close();
               broadcastErr(error2);
             } catch (err) {
@@ -32088,7 +32125,7 @@ var init_handler = __esm({
       let cont = FsWatchFileInstances.get(fullPath);
       const copts = cont && cont.options;
       if (copts && (copts.persistent < options.persistent || copts.interval > options.interval)) {
-        (0, import_node_fs.unwatchFile)(fullPath);
+        (0, import_node_fs2.unwatchFile)(fullPath);
         cont = void 0;
       }
       if (cont) {
@@ -32099,7 +32136,7 @@ var init_handler = __esm({
           listeners: listener,
           rawEmitters: rawEmitter,
           options,
-          watcher: (0, import_node_fs.watchFile)(fullPath, options, (curr, prev) => {
+          watcher: (0, import_node_fs2.watchFile)(fullPath, options, (curr, prev) => {
             foreach(cont.rawEmitters, (rawEmitter2) => {
               rawEmitter2(EV.CHANGE, fullPath, { curr, prev });
             });
@@ -32116,7 +32153,7 @@ var init_handler = __esm({
         delFromSet(cont, KEY_RAW, rawEmitter);
         if (isEmptySet(cont.listeners)) {
           FsWatchFileInstances.delete(fullPath);
-          (0, import_node_fs.unwatchFile)(fullPath);
+          (0, import_node_fs2.unwatchFile)(fullPath);
           cont.options = cont.watcher = void 0;
           Object.freeze(cont);
         }
@@ -32138,9 +32175,9 @@ var init_handler = __esm({
       _watchWithNodeFs(path2, listener) {
         const opts = this.fsw.options;
         const directory = sp.dirname(path2);
-        const basename4 = sp.basename(path2);
+        const basename5 = sp.basename(path2);
         const parent = this.fsw._getWatchedDir(directory);
-        parent.add(basename4);
+        parent.add(basename5);
         const absolutePath = sp.resolve(path2);
         const options = {
           persistent: opts.persistent
@@ -32150,7 +32187,7 @@ var init_handler = __esm({
         let closer;
         if (opts.usePolling) {
           const enableBin = opts.interval !== opts.binaryInterval;
-          options.interval = enableBin && isBinaryPath(basename4) ? opts.binaryInterval : opts.interval;
+          options.interval = enableBin && isBinaryPath(basename5) ? opts.binaryInterval : opts.interval;
           closer = setFsWatchFileListener(path2, absolutePath, options, {
             listener,
             rawEmitter: this.fsw._emitRaw
@@ -32172,18 +32209,18 @@ var init_handler = __esm({
         if (this.fsw.closed) {
           return;
         }
-        const dirname6 = sp.dirname(file);
-        const basename4 = sp.basename(file);
-        const parent = this.fsw._getWatchedDir(dirname6);
+        const dirname8 = sp.dirname(file);
+        const basename5 = sp.basename(file);
+        const parent = this.fsw._getWatchedDir(dirname8);
         let prevStats = stats;
-        if (parent.has(basename4))
+        if (parent.has(basename5))
           return;
         const listener = async (path2, newStats) => {
           if (!this.fsw._throttle(THROTTLE_MODE_WATCH, file, 5))
             return;
           if (!newStats || newStats.mtimeMs === 0) {
             try {
-              const newStats2 = await (0, import_promises4.stat)(file);
+              const newStats2 = await (0, import_promises5.stat)(file);
               if (this.fsw.closed)
                 return;
               const at2 = newStats2.atimeMs;
@@ -32201,9 +32238,9 @@ var init_handler = __esm({
                 prevStats = newStats2;
               }
             } catch (error2) {
-              this.fsw._remove(dirname6, basename4);
+              this.fsw._remove(dirname8, basename5);
             }
-          } else if (parent.has(basename4)) {
+          } else if (parent.has(basename5)) {
             const at2 = newStats.atimeMs;
             const mt2 = newStats.mtimeMs;
             if (!at2 || at2 <= mt2 || mt2 !== prevStats.mtimeMs) {
@@ -32238,7 +32275,7 @@ var init_handler = __esm({
           this.fsw._incrReadyCount();
           let linkPath;
           try {
-            linkPath = await (0, import_promises4.realpath)(path2);
+            linkPath = await (0, import_promises5.realpath)(path2);
           } catch (e) {
             this.fsw._emitReady();
             return true;
@@ -32298,7 +32335,7 @@ var init_handler = __esm({
             this._addToNodeFs(path2, initialAdd, wh, depth2 + 1);
           }
         }).on(EV.ERROR, this._boundHandleError);
-        return new Promise((resolve9, reject) => {
+        return new Promise((resolve10, reject) => {
           if (!stream2)
             return reject();
           stream2.once(STR_END, () => {
@@ -32307,7 +32344,7 @@ var init_handler = __esm({
               return;
             }
             const wasThrottled = throttler ? throttler.clear() : false;
-            resolve9(void 0);
+            resolve10(void 0);
             previous.getChildren().filter((item5) => {
               return item5 !== directory && !current.has(item5);
             }).forEach((item5) => {
@@ -32330,7 +32367,7 @@ var init_handler = __esm({
        * @param realpath
        * @returns closer for the watcher instance.
        */
-      async _handleDir(dir, stats, initialAdd, depth2, target, wh, realpath7) {
+      async _handleDir(dir, stats, initialAdd, depth2, target, wh, realpath9) {
         const parentDir = this.fsw._getWatchedDir(sp.dirname(dir));
         const tracked = parentDir.has(sp.basename(dir));
         if (!(initialAdd && this.fsw.options.ignoreInitial) && !target && !tracked) {
@@ -32341,7 +32378,7 @@ var init_handler = __esm({
         let throttler;
         let closer;
         const oDepth = this.fsw.options.depth;
-        if ((oDepth == null || depth2 <= oDepth) && !this.fsw._symlinkPaths.has(realpath7)) {
+        if ((oDepth == null || depth2 <= oDepth) && !this.fsw._symlinkPaths.has(realpath9)) {
           if (!target) {
             await this._handleRead(dir, initialAdd, wh, target, dir, depth2, throttler);
             if (this.fsw.closed)
@@ -32387,7 +32424,7 @@ var init_handler = __esm({
           let closer;
           if (stats.isDirectory()) {
             const absPath = sp.resolve(path2);
-            const targetPath = follow ? await (0, import_promises4.realpath)(path2) : path2;
+            const targetPath = follow ? await (0, import_promises5.realpath)(path2) : path2;
             if (this.fsw.closed)
               return;
             closer = await this._handleDir(wh.watchPath, stats, initialAdd, depth2, target, wh, targetPath);
@@ -32397,7 +32434,7 @@ var init_handler = __esm({
               this.fsw._symlinkPaths.set(absPath, targetPath);
             }
           } else if (stats.isSymbolicLink()) {
-            const targetPath = follow ? await (0, import_promises4.realpath)(path2) : path2;
+            const targetPath = follow ? await (0, import_promises5.realpath)(path2) : path2;
             if (this.fsw.closed)
               return;
             const parent = sp.dirname(wh.watchPath);
@@ -32495,12 +32532,12 @@ function watch(paths, options = {}) {
   watcher.add(paths);
   return watcher;
 }
-var import_node_events, import_node_fs2, import_promises5, sp2, SLASH, SLASH_SLASH, ONE_DOT, TWO_DOTS, STRING_TYPE, BACK_SLASH_RE, DOUBLE_SLASH_RE, DOT_RE, REPLACER_RE, isMatcherObject, unifyPaths, toUnix, normalizePathToUnix, normalizeIgnored, getAbsolutePath, EMPTY_SET, DirEntry, STAT_METHOD_F, STAT_METHOD_L, WatchHelper, FSWatcher;
+var import_node_events, import_node_fs3, import_promises6, sp2, SLASH, SLASH_SLASH, ONE_DOT, TWO_DOTS, STRING_TYPE, BACK_SLASH_RE, DOUBLE_SLASH_RE, DOT_RE, REPLACER_RE, isMatcherObject, unifyPaths, toUnix, normalizePathToUnix, normalizeIgnored, getAbsolutePath, EMPTY_SET, DirEntry, STAT_METHOD_F, STAT_METHOD_L, WatchHelper, FSWatcher;
 var init_chokidar = __esm({
   "node_modules/chokidar/index.js"() {
     import_node_events = require("node:events");
-    import_node_fs2 = require("node:fs");
-    import_promises5 = require("node:fs/promises");
+    import_node_fs3 = require("node:fs");
+    import_promises6 = require("node:fs/promises");
     sp2 = __toESM(require("node:path"), 1);
     init_readdirp();
     init_handler();
@@ -32573,7 +32610,7 @@ var init_chokidar = __esm({
           return;
         const dir = this.path;
         try {
-          await (0, import_promises5.readdir)(dir);
+          await (0, import_promises6.readdir)(dir);
         } catch (err) {
           if (this._removeWatcher) {
             this._removeWatcher(sp2.dirname(dir), sp2.basename(dir));
@@ -32923,7 +32960,7 @@ var init_chokidar = __esm({
           const fullPath = opts.cwd ? sp2.join(opts.cwd, path2) : path2;
           let stats2;
           try {
-            stats2 = await (0, import_promises5.stat)(fullPath);
+            stats2 = await (0, import_promises6.stat)(fullPath);
           } catch (err) {
           }
           if (!stats2 || this.closed)
@@ -33002,7 +33039,7 @@ var init_chokidar = __esm({
         const now = /* @__PURE__ */ new Date();
         const writes = this._pendingWrites;
         function awaitWriteFinishFn(prevStat) {
-          (0, import_node_fs2.stat)(fullPath, (err, curStat) => {
+          (0, import_node_fs3.stat)(fullPath, (err, curStat) => {
             if (err || !writes.has(path2)) {
               if (err && err.code !== "ENOENT")
                 awfEmit(err);
@@ -33315,9 +33352,9 @@ function isNeverRead(name3) {
 }
 async function contents(file) {
   try {
-    const before = await (0, import_promises6.stat)(file);
-    const bytes = await (0, import_promises6.readFile)(file);
-    const after = await (0, import_promises6.stat)(file);
+    const before = await (0, import_promises7.stat)(file);
+    const bytes = await (0, import_promises7.readFile)(file);
+    const after = await (0, import_promises7.stat)(file);
     const stands = before.mtimeMs === after.mtimeMs && before.size === after.size && bytes.length === after.size;
     return stands ? bytes : "a file that is being written: it is read again at the next turn";
   } catch (error2) {
@@ -33330,14 +33367,14 @@ function unreadable3(folder, error2) {
 function said(error2) {
   return error2 instanceof Error ? error2.message : String(error2);
 }
-var import_node_crypto4, import_node_fs3, import_promises6, import_node_path2, mostHidden, lookEvery, Folder;
+var import_node_crypto4, import_node_fs4, import_promises7, import_node_path4, mostHidden, lookEvery, Folder;
 var init_folder = __esm({
   "reconciler/git/folder.ts"() {
     "use strict";
     import_node_crypto4 = require("node:crypto");
-    import_node_fs3 = require("node:fs");
-    import_promises6 = require("node:fs/promises");
-    import_node_path2 = require("node:path");
+    import_node_fs4 = require("node:fs");
+    import_promises7 = require("node:fs/promises");
+    import_node_path4 = require("node:path");
     init_chokidar();
     init_limits2();
     init_revision();
@@ -33353,7 +33390,7 @@ var init_folder = __esm({
       #waiting;
       #last;
       constructor(options) {
-        this.#folder = (0, import_node_path2.resolve)(options.path);
+        this.#folder = (0, import_node_path4.resolve)(options.path);
         this.#limits = options.limits ?? defaultLimits;
         this.#quiet = options.quiet ?? 200;
       }
@@ -33388,15 +33425,15 @@ var init_folder = __esm({
       }
       /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
       async watch(onChange) {
-        if ((0, import_node_fs3.existsSync)(this.#folder)) return this.#watchFolder(onChange);
+        if ((0, import_node_fs4.existsSync)(this.#folder)) return this.#watchFolder(onChange);
         this.#waiting = setInterval(() => {
-          if (!(0, import_node_fs3.existsSync)(this.#folder)) return;
+          if (!(0, import_node_fs4.existsSync)(this.#folder)) return;
           clearInterval(this.#waiting);
           void this.#watchFolder(onChange).then(onChange);
         }, lookEvery);
       }
       async #watchFolder(onChange) {
-        const hidden3 = (path2) => (0, import_node_path2.relative)(this.#folder, path2).split(import_node_path2.sep).some((part2) => isHidden2(part2) && !part2.startsWith(".."));
+        const hidden3 = (path2) => (0, import_node_path4.relative)(this.#folder, path2).split(import_node_path4.sep).some((part2) => isHidden2(part2) && !part2.startsWith(".."));
         const watcher = watch(this.#folder, { ignoreInitial: true, followSymlinks: false, ignored: hidden3 });
         this.#watcher = watcher;
         watcher.on("all", () => {
@@ -33415,7 +33452,7 @@ var init_folder = __esm({
       /** A folder that is not there is an error, so that an unmounted disk never looks like a removal of every file. */
       async #root() {
         try {
-          return await (0, import_promises6.realpath)(this.#folder);
+          return await (0, import_promises7.realpath)(this.#folder);
         } catch (error2) {
           throw unreadable3(this.#folder, error2);
         }
@@ -33437,7 +33474,7 @@ var init_folder = __esm({
       }
       async #entries({ root, skipped }, under, isBelowHidden2) {
         try {
-          return await (0, import_promises6.readdir)((0, import_node_path2.join)(root, under), { withFileTypes: true });
+          return await (0, import_promises7.readdir)((0, import_node_path4.join)(root, under), { withFileTypes: true });
         } catch (error2) {
           if (under === "") throw unreadable3(this.#folder, error2);
           if (isBelowHidden2) return [];
@@ -33450,9 +33487,9 @@ var init_folder = __esm({
        * read.
        */
       async #file({ root, skipped }, path2, isLink2, isLeftOut) {
-        const target = await (0, import_promises6.realpath)((0, import_node_path2.join)(root, path2)).catch(() => void 0);
-        const facts = target === void 0 ? void 0 : await (0, import_promises6.stat)(target).catch(() => void 0);
-        const inside2 = target?.startsWith(root + import_node_path2.sep) ?? false;
+        const target = await (0, import_promises7.realpath)((0, import_node_path4.join)(root, path2)).catch(() => void 0);
+        const facts = target === void 0 ? void 0 : await (0, import_promises7.stat)(target).catch(() => void 0);
+        const inside2 = target?.startsWith(root + import_node_path4.sep) ?? false;
         if (isLink2 && (!inside2 || facts?.isFile() !== true)) {
           skipped.push({
             path: path2,
@@ -34094,9 +34131,9 @@ function droppedOf({ config, held: held2 }, pending_batches) {
   if (isKept || held2 === 0 && pending_batches === 0) return [];
   return [{ code: "AcceptedEvents", facts: { held: held2, pending_batches } }];
 }
-function rowsOf({ config, join: join13, status }) {
-  if (config.join === void 0 || status === "Terminated" || join13?.rows === 0) return [];
-  return [{ code: "JoinRows", facts: join13 === void 0 ? {} : { rows: join13.rows } }];
+function rowsOf({ config, join: join14, status }) {
+  if (config.join === void 0 || status === "Terminated" || join14?.rows === 0) return [];
+  return [{ code: "JoinRows", facts: join14 === void 0 ? {} : { rows: join14.rows } }];
 }
 function memoryLostBy({ kind: kind2, calls, fields }, present) {
   const { pipeline_id, config, options, status } = present;
@@ -34133,9 +34170,9 @@ function lettersOf({ dead_letters: count }) {
 function keysOf2({ config, keys: keys2 }) {
   return hasDedup3(config) ? [{ code: "DedupKeys", facts: keys2 === void 0 ? {} : { keys: keys2 } }] : [];
 }
-function bufferedOf({ config, join: join13 }) {
+function bufferedOf({ config, join: join14 }) {
   if (config.join === void 0) return [];
-  return [{ code: "JoinEvents", facts: join13?.events === void 0 ? {} : { events: join13.events } }];
+  return [{ code: "JoinEvents", facts: join14?.events === void 0 ? {} : { events: join14.events } }];
 }
 function memoryOf(desired, present) {
   const { pipeline_id, config } = present;
@@ -34188,9 +34225,9 @@ function created(desired, actual, described2, why) {
   };
 }
 function replay2({ config, options }) {
-  const { join: join13 } = config;
-  if (join13 === void 0) return [];
-  const [left, right] = [join13.left_source, join13.right_source].map(({ source_id }) => {
+  const { join: join14 } = config;
+  if (join14 === void 0) return [];
+  const [left, right] = [join14.left_source, join14.right_source].map(({ source_id }) => {
     const source = topicsOf2(config).find((one2) => one2.source_id === source_id);
     const start = options.start ?? source?.consumer_group_initial_offset;
     return start === "latest" ? void 0 : source?.topic;
@@ -34335,8 +34372,8 @@ function causeOf(present) {
 function holdsEvents(present) {
   return present.held !== 0 || present.pending_batches > 0 || rowsOf2(present) !== 0;
 }
-function rowsOf2({ config, join: join13 }) {
-  return config.join === void 0 ? 0 : join13?.rows ?? "unknown";
+function rowsOf2({ config, join: join14 }) {
+  return config.join === void 0 ? 0 : join14?.rows ?? "unknown";
 }
 function isCommitted({ config, uncommitted }) {
   return !hasConsumerGroup(config) || uncommitted === 0;
@@ -34350,8 +34387,8 @@ function effectOfDeletion(present) {
     ...place !== void 0 && { place }
   };
 }
-function unwrittenOf({ held: held2, pending_batches, join: join13 }) {
-  const { rows = 0 } = join13 ?? {};
+function unwrittenOf({ held: held2, pending_batches, join: join14 }) {
+  const { rows = 0 } = join14 ?? {};
   return { held: held2, pending_batches, ...rows > 0 && { rows } };
 }
 function unsettledOf(present, dead_letters) {
@@ -34453,9 +34490,9 @@ function endOf2(pipeline_id, present) {
     ...isDropped ? [] : [{ code: "DeadLettersFirst", facts: { pipeline_id, ...nonZero({ count }) } }]
   ];
 }
-function joinDropped({ config, status, join: join13 }, rows) {
+function joinDropped({ config, status, join: join14 }, rows) {
   if (config.join === void 0 || status === "Terminated") return [];
-  return [{ code: "JoinDropped", facts: nonZero({ events: join13?.events, rows }) }];
+  return [{ code: "JoinDropped", facts: nonZero({ events: join14?.events, rows }) }];
 }
 function pauseOf({ calls }, present) {
   const { config, status } = present;
@@ -34467,19 +34504,19 @@ function pauseOf({ calls }, present) {
   return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...isWriting && { writes } } }];
 }
 function endingsOf({ calls }, present) {
-  const { config, status, held: held2, lag, join: join13 } = present;
-  const dropped2 = calls.includes("terminate") ? joinDropped(present, join13?.rows) : [];
+  const { config, status, held: held2, lag, join: join14 } = present;
+  const dropped2 = calls.includes("terminate") ? joinDropped(present, join14?.rows) : [];
   if (status !== "Running" || calls.includes("resume")) return dropped2;
   if (calls.includes("terminate") && isPushed(config))
     return [{ code: "EventsDropped", facts: nonZero({ held: held2 }) }, sendersRefused];
   const isStopped = calls.includes("stop") || calls.includes("terminate");
   return isStopped && !isPushed(config) ? [...dropped2, { code: "ReadingStops", facts: nonZero({ lag }) }] : dropped2;
 }
-function editOf({ fields }, { config: from, keys: keys2, join: join13 }, to2) {
+function editOf({ fields }, { config: from, keys: keys2, join: join14 }, to2) {
   if (fields.length === 0) return [];
   return [
     ...dedupCosts(from, to2, keys2),
-    ...joinCosts(from, to2, join13?.events),
+    ...joinCosts(from, to2, join14?.events),
     ...expressionCosts(from, to2),
     ...fieldCosts(from, to2),
     ...targetCosts(from, to2)
@@ -34813,7 +34850,7 @@ function obstaclesById({ owned, pipelines, interrupted }, { refused, skipped }, 
   }
   for (const { path: path2, reason: reason2 } of skipped) {
     const what = { path: path2, skipped: reason2 };
-    const within = seen.filter((id) => isWithin(fileOf(id), path2));
+    const within = seen.filter((id) => isWithin2(fileOf(id), path2));
     add2(within, { cause: "InvalidFile", what, file: path2, line: 1, column: 1 });
   }
   return found2;
@@ -34837,7 +34874,7 @@ function obstacleOf({ file, line, problems }) {
     column: first3?.column ?? 1
   };
 }
-function isWithin(file, place) {
+function isWithin2(file, place) {
   return file === place || file.startsWith(`${place}/`);
 }
 var init_obstacles = __esm({
@@ -35166,8 +35203,8 @@ function assumedState(pipelines, limit2) {
 function assumed({ pipeline_id, config, options, directives: { state } }) {
   const nothing3 = { held: 0, pending_batches: 0, dead_letters: 0 };
   const position2 = hasConsumerGroup(config) ? { lag: 0, uncommitted: 0 } : {};
-  const join13 = config.join === void 0 ? {} : { join: { rows: 0 } };
-  return { pipeline_id, config, options, status: state, ...nothing3, ...position2, ...join13 };
+  const join14 = config.join === void 0 ? {} : { join: { rows: 0 } };
+  return { pipeline_id, config, options, status: state, ...nothing3, ...position2, ...join14 };
 }
 function entryOf4({ file, directives: { prune, suspend, state } }) {
   return { file, prune, suspend, ...state === "Terminated" && { terminated: true } };
@@ -35579,9 +35616,10 @@ async function readCommit(git, folder, sha, wanted, signal) {
   const { files, skipped } = parseTree(listing, limits2);
   checkLimits(files, limits2, `${display}, ${path2}`);
   const contents2 = await blobs.read(git, folder, files, signal);
-  const format2 = "--format=%cI%x00%an%x00%s";
+  const format2 = "--format=%ct%x00%an%x00%s";
   const facts = await git.text(folder, ["log", "-1", "--no-show-signature", format2, sha], signal);
-  const [committedAt = "", author = "", subject = ""] = facts.trimEnd().split("\0");
+  const [seconds = "", author = "", subject = ""] = facts.trimEnd().split("\0");
+  const committed = new Date(Number(seconds) * 1e3);
   const read = files.map((file, index) => ({ path: file.path, bytes: contents2[index] }));
   return {
     sha,
@@ -35590,7 +35628,8 @@ async function readCommit(git, folder, sha, wanted, signal) {
       ...skipped,
       ...read.filter(({ bytes }) => isPointer(bytes)).map(({ path: at2 }) => ({ path: at2, reason: pointer2 }))
     ],
-    committedAt: new Date(committedAt).toISOString(),
+    // Whoever makes a commit writes its date: it may be none.
+    ...!Number.isNaN(committed.getTime()) && { committedAt: committed.toISOString() },
     author: printable3(author),
     subject: printable3(subject)
   };
@@ -35615,7 +35654,7 @@ var init_commit = __esm({
 // reconciler/git/credentials.ts
 async function readable(flag, file) {
   if (file === void 0) return;
-  await (0, import_promises8.access)(file, import_promises8.constants.R_OK).catch((error2) => {
+  await (0, import_promises9.access)(file, import_promises9.constants.R_OK).catch((error2) => {
     throw new SourceError("CredentialsNotFound", `${flag} ${file}: expected a file that can be read (${error2.code})`);
   });
 }
@@ -35636,11 +35675,11 @@ function sshOptions(key, knownHosts) {
 function quoted3(text5) {
   return `'${text5.replaceAll("'", "'\\''")}'`;
 }
-var import_promises8, Credentials;
+var import_promises9, Credentials;
 var init_credentials = __esm({
   "reconciler/git/credentials.ts"() {
     "use strict";
-    import_promises8 = require("node:fs/promises");
+    import_promises9 = require("node:fs/promises");
     init_revision();
     Credentials = class {
       #settings;
@@ -38212,7 +38251,7 @@ function ls(t2) {
 }
 function hs(t2) {
   const e = t2.trim().replace(/^["']|["']$/g, "");
-  return e && (0, import_node_path4.normalize)(e);
+  return e && (0, import_node_path6.normalize)(e);
 }
 function ps(t2, e) {
   return E2({
@@ -38652,7 +38691,7 @@ function uo({
       }
     };
 }
-var import_file_exists, import_node_child_process, import_debug, import_promise_deferred, import_node_path4, import_node_events2, O2, Ae, A2, at, xe, I2, W2, ft, K2, m, Be, G2, Bt, V2, z2, l2, x2, Fe, mt, Ut, Xe, Ye, Qe, Je, Ft, nn, rn, sn, zt, qt, mn, Ht, Kt, kn, _t, vn, j2, En, Vt, Cn, M2, ot, Pn, Dn, Yt, Bn, Un, Wn, J2, Xn, Yn, Qt, R2, Jt, rr, Ot, sr, or, ir, ar, te, ee2, ne2, ur, se, Z2, dr, ie, gr, yr, wr, br, Tr, kr, _r, vr, Er, Sr, ue, Or, Cr, Ar, Nr, $r, Pr, Lr, jr, Br, Ir, Ur, Gr, fe, Hr, le, Vr, Xr, he, Qr, Jr, Zr, ts, rs, pe, ss, gt, ms, ys, $s, Ps, Us, $t, we, Hs, Ks, be, Qs, nt, ro, wo;
+var import_file_exists, import_node_child_process, import_debug, import_promise_deferred, import_node_path6, import_node_events2, O2, Ae, A2, at, xe, I2, W2, ft, K2, m, Be, G2, Bt, V2, z2, l2, x2, Fe, mt, Ut, Xe, Ye, Qe, Je, Ft, nn, rn, sn, zt, qt, mn, Ht, Kt, kn, _t, vn, j2, En, Vt, Cn, M2, ot, Pn, Dn, Yt, Bn, Un, Wn, J2, Xn, Yn, Qt, R2, Jt, rr, Ot, sr, or, ir, ar, te, ee2, ne2, ur, se, Z2, dr, ie, gr, yr, wr, br, Tr, kr, _r, vr, Er, Sr, ue, Or, Cr, Ar, Nr, $r, Pr, Lr, jr, Br, Ir, Ur, Gr, fe, Hr, le, Vr, Xr, he, Qr, Jr, Zr, ts, rs, pe, ss, gt, ms, ys, $s, Ps, Us, $t, we, Hs, Ks, be, Qs, nt, ro, wo;
 var init_dist3 = __esm({
   "node_modules/simple-git/dist/index.mjs"() {
     init_dist();
@@ -38661,7 +38700,7 @@ var init_dist3 = __esm({
     import_node_child_process = require("node:child_process");
     import_debug = __toESM(require_src(), 1);
     import_promise_deferred = __toESM(require_dist2(), 1);
-    import_node_path4 = require("node:path");
+    import_node_path6 = require("node:path");
     init_dist2();
     import_node_events2 = require("node:events");
     O2 = class extends Error {
@@ -40196,11 +40235,11 @@ var init_git_process = __esm({
 // reconciler/git/object-files.ts
 async function objectFiles(folder) {
   const found2 = /* @__PURE__ */ new Map();
-  const entries = await (0, import_promises9.readdir)((0, import_node_path5.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await (0, import_promises10.readdir)((0, import_node_path7.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry3 of entries) {
     if (!entry3.isFile()) continue;
-    const path2 = (0, import_node_path5.join)(entry3.parentPath, entry3.name);
-    const { size } = await (0, import_promises9.stat)(path2).catch(() => void 0) ?? {};
+    const path2 = (0, import_node_path7.join)(entry3.parentPath, entry3.name);
+    const { size } = await (0, import_promises10.stat)(path2).catch(() => void 0) ?? {};
     if (size !== void 0) found2.set(path2, Math.ceil(size / block) * block);
   }
   return found2;
@@ -40209,14 +40248,14 @@ function bytesOf(files) {
   return [...files.values()].reduce((sum3, bytes) => sum3 + bytes, 0);
 }
 async function removeNewer(folder, before) {
-  for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises9.rm)(path2, { force: true });
+  for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises10.rm)(path2, { force: true });
 }
-var import_promises9, import_node_path5, block;
+var import_promises10, import_node_path7, block;
 var init_object_files = __esm({
   "reconciler/git/object-files.ts"() {
     "use strict";
-    import_promises9 = require("node:fs/promises");
-    import_node_path5 = require("node:path");
+    import_promises10 = require("node:fs/promises");
+    import_node_path7 = require("node:path");
     block = 4096;
   }
 });
@@ -40244,7 +40283,7 @@ function parseRemote(text5) {
 }
 function plain2(text5) {
   const isFolder2 = !text5.startsWith("file:") && !/^[^/]+:/.test(text5);
-  const url = isFolder2 ? (0, import_node_path6.resolve)(text5) : text5;
+  const url = isFolder2 ? (0, import_node_path8.resolve)(text5) : text5;
   return { url, display: url, redact: redactor([]) };
 }
 function ssh(text5, url) {
@@ -40298,11 +40337,11 @@ function invalid(text5) {
 function hasControl(text5) {
   return new RegExp("\\p{Cc}", "u").test(text5);
 }
-var import_node_path6, redactor, expected2;
+var import_node_path8, redactor, expected2;
 var init_remote = __esm({
   "reconciler/git/remote.ts"() {
     "use strict";
-    import_node_path6 = require("node:path");
+    import_node_path8 = require("node:path");
     init_language();
     init_revision();
     redactor = (secrets2) => hiding(secrets2, "[redacted]");
@@ -40327,13 +40366,13 @@ function essence(output) {
   const lines = output.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "" && !idle2.test(line));
   return oneLine(lines.slice(-4).join("; ").slice(0, 600));
 }
-var import_node_fs5, import_node_path7, import_promises10, Refusal2, mostBytes2, FetchTooLarge, lookEvery2, Git, idle2;
+var import_node_fs6, import_node_path9, import_promises11, Refusal2, mostBytes2, FetchTooLarge, lookEvery2, Git, idle2;
 var init_git = __esm({
   "reconciler/git/git.ts"() {
     "use strict";
-    import_node_fs5 = require("node:fs");
-    import_node_path7 = require("node:path");
-    import_promises10 = require("node:timers/promises");
+    import_node_fs6 = require("node:fs");
+    import_node_path9 = require("node:path");
+    import_promises11 = require("node:timers/promises");
     init_language();
     init_failure();
     init_environment2();
@@ -40443,8 +40482,8 @@ var init_git = __esm({
       }
       /** What git printed. Throws what it said where it failed, and why it was ended. */
       async #execute({ folder, args, environment: environment2, isRemote, input, most: most3, before }, signal) {
-        if (!(0, import_node_fs5.existsSync)(folder)) throw new Error(`not a git repository: ${folder} does not exist`);
-        const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path7.dirname)((0, import_node_path7.resolve)(folder)) };
+        if (!(0, import_node_fs6.existsSync)(folder)) throw new Error(`not a git repository: ${folder} does not exist`);
+        const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path9.dirname)((0, import_node_path9.resolve)(folder)) };
         if (!isRemote) return runLocally({ folder, args, env, most: most3, input: input ?? "", ...this.#timeouts }, signal);
         const child = new GitProcess(args, folder, env);
         const { silence, total } = this.#timeouts;
@@ -40467,7 +40506,7 @@ var init_git = __esm({
       async #watch(child, folder, before, done) {
         try {
           for (; ; ) {
-            await (0, import_promises10.setTimeout)(lookEvery2, void 0, { signal: done });
+            await (0, import_promises11.setTimeout)(lookEvery2, void 0, { signal: done });
             await this.#mustFit(folder, before);
           }
         } catch (error2) {
@@ -40525,25 +40564,25 @@ async function filesNow(top, paths, limits2) {
     top
   );
   const files = [];
-  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises11.readFile)((0, import_node_path8.join)(top, path2)) });
+  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises12.readFile)((0, import_node_path10.join)(top, path2)) });
   return { files, skipped };
 }
 async function lookAt(top, path2, limits2) {
-  const file = (0, import_node_path8.join)(top, path2);
-  const found2 = await (0, import_promises11.lstat)(file).catch(() => void 0);
+  const file = (0, import_node_path10.join)(top, path2);
+  const found2 = await (0, import_promises12.lstat)(file).catch(() => void 0);
   if (found2 === void 0) return void 0;
   if (found2.isSymbolicLink()) return "a symbolic link, which is not followed: put the file itself here";
   if (found2.isDirectory()) return "a repository within this one, which is not entered: keep pipeline files in this one";
   if (!isCandidate(path2) || !found2.isFile()) return void 0;
-  if (await (0, import_promises11.realpath)(file) !== file) return "a file behind a symbolic link, which is not followed";
+  if (await (0, import_promises12.realpath)(file) !== file) return "a file behind a symbolic link, which is not followed";
   return found2.size > limits2.fileBytes ? tooLarge2(found2.size, limits2) : found2.size;
 }
-var import_promises11, import_node_path8;
+var import_promises12, import_node_path10;
 var init_files = __esm({
   "reconciler/work-tree/files.ts"() {
     "use strict";
-    import_promises11 = require("node:fs/promises");
-    import_node_path8 = require("node:path");
+    import_promises12 = require("node:fs/promises");
+    import_node_path10 = require("node:path");
     init_limits2();
     init_tree();
   }
@@ -40559,12 +40598,12 @@ async function topOf(real, folder, environment2, signal) {
     throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree: ${said2}`);
   }
 }
-var import_promises12, import_node_path9, mostAnswer, timeouts, WorkTree;
+var import_promises13, import_node_path11, mostAnswer, timeouts, WorkTree;
 var init_work_tree = __esm({
   "reconciler/work-tree/work-tree.ts"() {
     "use strict";
-    import_promises12 = require("node:fs/promises");
-    import_node_path9 = require("node:path");
+    import_promises13 = require("node:fs/promises");
+    import_node_path11 = require("node:path");
     init_language();
     init_commit();
     init_credentials();
@@ -40595,14 +40634,14 @@ var init_work_tree = __esm({
       }
       /** The work tree that `folder` is in. Throws a SourceError where there is none, or no such folder. */
       static async around(folder, environment2, signal) {
-        const isFolder2 = await (0, import_promises12.stat)(folder).then(
+        const isFolder2 = await (0, import_promises13.stat)(folder).then(
           (found2) => found2.isDirectory(),
           () => false
         );
         if (!isFolder2) throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-        const real = await (0, import_promises12.realpath)(folder);
-        const top = await (0, import_promises12.realpath)(await topOf(real, folder, environment2, signal));
-        return new _WorkTree(top, (0, import_node_path9.relative)(top, real).split(import_node_path9.sep).join("/") || ".", environment2, signal);
+        const real = await (0, import_promises13.realpath)(folder);
+        const top = await (0, import_promises13.realpath)(await topOf(real, folder, environment2, signal));
+        return new _WorkTree(top, (0, import_node_path11.relative)(top, real).split(import_node_path11.sep).join("/") || ".", environment2, signal);
       }
       /**
        * The hash of the commit that `name` means: a commit, tag or branch of the clone, or else a branch of `origin`. Throws a
@@ -40634,14 +40673,18 @@ var init_work_tree = __esm({
         const listing = await this.#git.text(this.top, args, this.#signal);
         return filesNow(this.top, [...new Set(listing.split("\0"))].filter(Boolean), defaultLimits);
       }
-      /** The text of a file, named from the working directory, in a commit; undefined where it is not there, or outside. */
+      /**
+       * The text of a file, named from the working directory, in a commit; undefined where it is not there, or outside. What
+       * is a link today may have been a file then, so the name counts, and not where it leads.
+       */
       async textAt(commit, file) {
-        const path2 = (0, import_node_path9.relative)(this.top, await (0, import_promises12.realpath)(file).catch(() => (0, import_node_path9.resolve)(file)));
-        if (path2.startsWith("..") || (0, import_node_path9.isAbsolute)(path2)) return void 0;
+        const folder = (0, import_node_path11.dirname)((0, import_node_path11.resolve)(file));
+        const path2 = (0, import_node_path11.relative)(this.top, (0, import_node_path11.join)(await (0, import_promises13.realpath)(folder).catch(() => folder), (0, import_node_path11.basename)(file)));
+        if (path2.startsWith("..") || (0, import_node_path11.isAbsolute)(path2)) return void 0;
         const args = ["ls-tree", "-z", "--full-tree", commit, "--", `:(literal)${path2}`];
         const listing = await this.#git.text(this.top, args, this.#signal);
         if (!/^100\d+ blob /.test(listing)) return void 0;
-        return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path9.sep).join("/")}`], this.#signal);
+        return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path11.sep).join("/")}`], this.#signal);
       }
       /** The one line that git answers; undefined where it fails. */
       async #line(...args) {
@@ -41708,9 +41751,9 @@ ${what} \`sluice plan\` prints all.
         const limit2 = Math.min(this.#most, this.#text.length + most3);
         let added = 0;
         for (const part2 of parts) {
-          const join13 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
-          if (this.#text.length + join13.length + part2.length > limit2) continue;
-          this.#text += join13 + part2;
+          const join14 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
+          if (this.#text.length + join14.length + part2.length > limit2) continue;
+          this.#text += join14 + part2;
           added += 1;
         }
         return added;
@@ -41812,7 +41855,7 @@ function figuresOf({
   pending_batches,
   lag,
   keys: keys2,
-  join: join13,
+  join: join14,
   dead_letters,
   paused
 }) {
@@ -41822,8 +41865,8 @@ function figuresOf({
     pending_batches,
     ...lag !== void 0 && { lag },
     ...keys2 !== void 0 && { keys: keys2 },
-    ...join13?.events !== void 0 && { join_events: join13.events },
-    ...join13 !== void 0 && { join_rows: join13.rows },
+    ...join14?.events !== void 0 && { join_events: join14.events },
+    ...join14 !== void 0 && { join_rows: join14.rows },
     dead_letters,
     ...paused !== void 0 && { paused: cut3(paused) }
   };
@@ -41960,11 +42003,11 @@ function reasonOf2(error2) {
   const { cause } = error2;
   return cause instanceof Error && cause.message !== "" ? cause.message : error2.message;
 }
-var import_promises13, defaults3, shown4, tries, longestWait2, overloaded, RestError, Rest;
+var import_promises14, defaults3, shown4, tries, longestWait2, overloaded, RestError, Rest;
 var init_rest = __esm({
   "reconciler/pull-request/rest.ts"() {
     "use strict";
-    import_promises13 = require("node:timers/promises");
+    import_promises14 = require("node:timers/promises");
     defaults3 = { timeout: 2e4, pause: 1e3, mostBytes: 16 * 1024 * 1024 };
     shown4 = 300;
     tries = 3;
@@ -41996,7 +42039,7 @@ var init_rest = __esm({
           const wait2 = attempt < tries && mayRepeat(method2, answer2.status) ? this.#waitOf(answer2, attempt) : void 0;
           if (wait2 === void 0) throw await this.#refused(method2, path2, answer2);
           await answer2.body?.cancel();
-          await (0, import_promises13.setTimeout)(wait2);
+          await (0, import_promises14.setTimeout)(wait2);
         }
       }
       async #send(method2, path2, body) {
@@ -42066,10 +42109,10 @@ var init_rest = __esm({
 
 // reconciler/secrets/file-and-env.ts
 async function content(reference, path2) {
-  if (!(0, import_node_path10.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
+  if (!(0, import_node_path12.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
   let file;
   try {
-    file = await (0, import_promises14.open)(path2, import_node_fs6.constants.O_RDONLY | import_node_fs6.constants.O_NONBLOCK);
+    file = await (0, import_promises15.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
     if (!(await file.stat()).isFile()) throw notFound(reference, "is not a file", "name a file");
     return textOf4(reference, await readAtMost2(file, fileBytes + 1));
   } catch (error2) {
@@ -42105,13 +42148,13 @@ function textOf4(reference, bytes) {
 function notFound(reference, what, wayOut2) {
   return new EngineError("SECRET_NOT_FOUND", `secret ${reference} ${what}: ${wayOut2}`, { details: { reference } });
 }
-var import_node_fs6, import_promises14, import_node_path10, fileBytes, FileAndEnvSecrets;
+var import_node_fs7, import_promises15, import_node_path12, fileBytes, FileAndEnvSecrets;
 var init_file_and_env = __esm({
   "reconciler/secrets/file-and-env.ts"() {
     "use strict";
-    import_node_fs6 = require("node:fs");
-    import_promises14 = require("node:fs/promises");
-    import_node_path10 = require("node:path");
+    import_node_fs7 = require("node:fs");
+    import_promises15 = require("node:fs/promises");
+    import_node_path12 = require("node:path");
     init_language();
     init_schemas();
     fileBytes = 64 * 1024;
@@ -42304,7 +42347,7 @@ function madeOf(preview, base, head) {
 async function loadedSides(settings2, tree, sides, signal) {
   const loader = new Loader();
   let commit;
-  const textOf6 = async (file) => (commit === void 0 ? void 0 : await tree?.textAt(commit, file)) ?? readText(file);
+  const textOf6 = async (file) => (commit === void 0 ? void 0 : await tree?.textAt(commit, file)) ?? readVariablesFile(file);
   const read = variableReader(settings2, textOf6);
   const found2 = [];
   for (const { compared: compared4, files, skipped } of sides) {
@@ -42344,7 +42387,7 @@ async function movedSince(ref, paths, of) {
   return problems;
 }
 async function movedIn(folder, ref, { settings: settings2, env }) {
-  if (!(await (0, import_promises15.stat)(folder)).isDirectory()) {
+  if (!(await (0, import_promises16.stat)(folder)).isDirectory()) {
     throw new CliError(
       `--base: expected folders, found the file ${folder}: what has moved shows in a whole folder alone`
     );
@@ -42354,7 +42397,7 @@ async function movedIn(folder, ref, { settings: settings2, env }) {
   const { base, head } = await comparedFiles(tree, ref, void 0);
   const [before, after] = await loadedSides(settings2, tree, [base, head], signal);
   const { notes, changes } = previewOf(before, after, anyNumber);
-  const shown6 = (file) => (0, import_node_path11.join)(folder, (0, import_node_path11.relative)(tree.under, file));
+  const shown6 = (file) => (0, import_node_path13.join)(folder, (0, import_node_path13.relative)(tree.under, file));
   const moves2 = notes.flatMap((note) => note.code === "FileMoved" ? [note.facts] : []);
   return [
     ...moves2.map(({ pipeline_id, from }) => moved4(pipeline_id, after, shown6, from)),
@@ -42397,12 +42440,12 @@ function idChanged2({ change }, { desired }, shown6) {
     )
   ];
 }
-var import_promises15, import_node_path11, longest9, anyNumber;
+var import_promises16, import_node_path13, longest9, anyNumber;
 var init_moved = __esm({
   "reconciler/cli/files/moved.ts"() {
     "use strict";
-    import_promises15 = require("node:fs/promises");
-    import_node_path11 = require("node:path");
+    import_promises16 = require("node:fs/promises");
+    import_node_path13 = require("node:path");
     init_problem();
     init_budget2();
     init_preview();
@@ -42419,8 +42462,8 @@ var init_moved = __esm({
 init_terminal();
 
 // reconciler/cli/action/check.ts
-var import_promises20 = require("node:fs/promises");
-var import_node_path16 = require("node:path");
+var import_promises21 = require("node:fs/promises");
+var import_node_path18 = require("node:path");
 
 // reconciler/cli/files/validation.ts
 init_load();
@@ -42566,6 +42609,20 @@ init_schemas();
 init_parse();
 init_problem();
 init_schema_problems();
+
+// reconciler/pipeline-tests/match.ts
+init_build();
+var patternKey = "$matches";
+function patternError(pattern4) {
+  try {
+    RE2JS.compile(pattern4);
+    return void 0;
+  } catch (error2) {
+    return error2.message;
+  }
+}
+
+// reconciler/pipeline-tests/test-problems.ts
 function checkedTests(file) {
   const { documents, problem: unread, text: text5 = "" } = parse3(file);
   if (unread !== void 0) return { problems: [unread] };
@@ -42576,9 +42633,9 @@ function checkedTests(file) {
   return all.length > 0 ? { problems: all } : { document: document2, text: text5 };
 }
 function between(document2) {
-  const { tests } = document2.value;
+  const { tests, now } = document2.value;
   const names5 = /* @__PURE__ */ new Set();
-  return tests.flatMap(({ name: name3, events }, index) => {
+  const ofTests = tests.flatMap(({ name: name3, events, now: own2, expect }, index) => {
     const path2 = ["tests", index, "name"];
     const again = names5.has(name3) ? [problem("VALUE", document2.place(path2), { path: path2, expected: "a name of its own", found: "one that is taken" })] : [];
     names5.add(name3);
@@ -42588,7 +42645,32 @@ function between(document2) {
       const found2 = event === void 0 ? "neither" : "both";
       return [problem("VALUE", document2.place(of), { path: of, expected: "event or text", found: found2 })];
     });
-    return [...again, ...wrong];
+    const places = ["tests", index];
+    const others2 = [
+      ...noTime(document2, [...places, "now"], own2),
+      ...noPatterns(document2, [...places, "expect"], expect)
+    ];
+    return [...again, ...wrong, ...others2];
+  });
+  return [...noTime(document2, ["now"], now), ...ofTests];
+}
+function noTime(document2, path2, now) {
+  if (now === void 0) return [];
+  const at2 = new Date(now);
+  if (!Number.isNaN(at2.getTime()) && at2.toISOString().slice(0, 19) === now.slice(0, 19)) return [];
+  return [
+    problem("VALUE", document2.place(path2), { path: path2, expected: "a time that there is", found: JSON.stringify(now) })
+  ];
+}
+function noPatterns(document2, path2, value) {
+  if (Array.isArray(value)) return value.flatMap((item5, index) => noPatterns(document2, [...path2, index], item5));
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, of]) => {
+    const at2 = [...path2, key];
+    if (key !== patternKey || typeof of !== "string") return noPatterns(document2, at2, of);
+    const error2 = patternError(of);
+    if (error2 === void 0) return [];
+    return [problem("VALUE", document2.place(at2), { path: at2, expected: "a regular expression of RE2", found: error2 })];
   });
 }
 function oneDocument(second) {
@@ -42603,9 +42685,9 @@ init_cli_error();
 init_variables2();
 
 // reconciler/cli/files/pipeline-files.ts
-var import_node_fs4 = require("node:fs");
-var import_promises7 = require("node:fs/promises");
-var import_node_path3 = require("node:path");
+var import_node_fs5 = require("node:fs");
+var import_promises8 = require("node:fs/promises");
+var import_node_path5 = require("node:path");
 init_ignore();
 init_load();
 init_limits();
@@ -42624,7 +42706,7 @@ async function pipelineFiles(paths) {
       continue;
     }
     const found2 = isOne2 ? [await singleFile(path2)] : await filesOfFolder(path2, left);
-    for (const file of found2) files.set((0, import_node_path3.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
+    for (const file of found2) files.set((0, import_node_path5.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
     if (isOne2) named6.add(path2);
   }
   return { files: [...files.values()], named: named6, ...left };
@@ -42639,7 +42721,7 @@ function nameOf2({ path: path2, below }) {
   return isPipelineFile(path2) ? path2 : below;
 }
 async function isFolder(path2) {
-  const found2 = await (0, import_promises7.lstat)(path2).catch((error2) => {
+  const found2 = await (0, import_promises8.lstat)(path2).catch((error2) => {
     throw missing2(path2, error2);
   });
   if (!found2.isSymbolicLink()) return found2.isDirectory();
@@ -42653,10 +42735,10 @@ function missing2(path2, cause) {
 async function filesOfFolder(folder, { unread, tests }) {
   const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
   const files = withoutIgnored(revision.files);
-  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path3.join)(folder, path2));
-  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path3.join)(folder, path2), below: path2, bytes }));
+  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path5.join)(folder, path2));
+  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path5.join)(folder, path2), below: path2, bytes }));
   for (const { path: below, reason: reason2 } of revision.skipped.filter(({ path: path2 }) => isPipelineFile(path2))) {
-    const path2 = (0, import_node_path3.join)(folder, below);
+    const path2 = (0, import_node_path5.join)(folder, below);
     const bytes = await readAtMost(path2, maxFileBytes + 1).catch(() => Buffer.alloc(0));
     if (bytes.length > maxFileBytes) found2.push({ path: path2, below, bytes });
     else unread.push({ path: path2, reason: reason2 });
@@ -42664,7 +42746,7 @@ async function filesOfFolder(folder, { unread, tests }) {
   return found2;
 }
 async function singleFile(path2, target = path2) {
-  const below = (0, import_node_path3.basename)(path2);
+  const below = (0, import_node_path5.basename)(path2);
   if (!isPipelineFile(below)) {
     throw new CliError(
       `${path2}: expected a pipeline file: *.yaml, *.yml or *.json, neither hidden, nor sluice.yaml, nor tests (*.test.yaml)`
@@ -42679,14 +42761,14 @@ async function testsAlone(tests) {
   return alone.flat();
 }
 async function existingFiles(paths) {
-  const found2 = await Promise.all(paths.map((path2) => (0, import_promises7.lstat)(path2).then(isFile, () => false)));
+  const found2 = await Promise.all(paths.map((path2) => (0, import_promises8.lstat)(path2).then(isFile, () => false)));
   return paths.filter((_3, index) => found2[index]);
 }
 function isFile(entry3) {
   return entry3.isFile();
 }
 async function readAtMost(path2, limit2) {
-  const file = await (0, import_promises7.open)(path2, import_node_fs4.constants.O_RDONLY | import_node_fs4.constants.O_NOFOLLOW | import_node_fs4.constants.O_NONBLOCK);
+  const file = await (0, import_promises8.open)(path2, import_node_fs5.constants.O_RDONLY | import_node_fs5.constants.O_NOFOLLOW | import_node_fs5.constants.O_NONBLOCK);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(limit2), 0, limit2, 0);
     return buffer.subarray(0, bytesRead);
@@ -42746,11 +42828,12 @@ init_plan2();
 init_cli_error();
 
 // reconciler/cli/invocation/default-config.ts
-var import_promises16 = require("node:fs/promises");
-var import_node_path12 = require("node:path");
+var import_promises17 = require("node:fs/promises");
+var import_node_path14 = require("node:path");
 init_cli_error();
 init_settings_file();
 init_settings_table();
+init_work_tree_of();
 var defaultConfig = "sluice.yaml";
 var ofCheckouts = /* @__PURE__ */ new Set(["validate", "plan", "test"]);
 var taken = /* @__PURE__ */ new Set(["vars", "vars_file"]);
@@ -42758,6 +42841,9 @@ async function readDefaultConfig(command2, terminal) {
   const tree = await workTreeOf(".");
   if (tree === void 0) return readSettingsFile(defaultConfig, { optional: true });
   if (ofCheckouts.has(command2)) {
+    const target = await (0, import_promises17.realpath)(defaultConfig).catch(() => (0, import_node_path14.resolve)(defaultConfig));
+    if (!isWithin(tree, target))
+      throw new CliError(`${defaultConfig}: expected a file in the Git work tree ${tree}, found a link out of it`);
     const entries = await inside(tree, await readSettingsFile(defaultConfig, { optional: true }));
     return entries.filter(({ key }) => taken.has(key));
   }
@@ -42767,18 +42853,6 @@ async function readDefaultConfig(command2, terminal) {
   }
   return [];
 }
-async function workTreeOf(folder) {
-  for (let at2 = await (0, import_promises16.realpath)(folder); ; at2 = (0, import_node_path12.dirname)(at2)) {
-    if (await exists((0, import_node_path12.join)(at2, ".git"))) return at2;
-    if ((0, import_node_path12.dirname)(at2) === at2) return void 0;
-  }
-}
-function exists(path2) {
-  return (0, import_promises16.access)(path2).then(
-    () => true,
-    () => false
-  );
-}
 async function concerns(command2) {
   const known2 = new Set(settingsOf(command2).map(({ name: name3 }) => name3));
   const entries = await readSettingsFile(defaultConfig, { optional: true }).catch(() => void 0);
@@ -42787,9 +42861,9 @@ async function concerns(command2) {
 async function inside(tree, entries) {
   for (const { key, value, valueAt } of entries) {
     if (key !== "vars_file" || typeof value !== "string") continue;
-    const path2 = (0, import_node_path12.resolve)(value);
-    const target = await (0, import_promises16.realpath)(path2).catch(() => path2);
-    if (!(0, import_node_path12.relative)(tree, target).startsWith("..")) continue;
+    const path2 = (0, import_node_path14.resolve)(value);
+    const target = await (0, import_promises17.realpath)(path2).catch(() => path2);
+    if (isWithin(tree, target)) continue;
     throw new CliError(
       `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`
     );
@@ -42951,7 +43025,7 @@ async function uploadSarif(rest, repository, { commit, ref }, sarif) {
 }
 
 // reconciler/pull-request/host.ts
-var import_promises17 = require("node:fs/promises");
+var import_promises18 = require("node:fs/promises");
 init_schemas();
 
 // reconciler/pull-request/gitlab.ts
@@ -43026,9 +43100,9 @@ async function jobEvent(env) {
   const file = needed(env, "GITHUB_EVENT_PATH");
   let event;
   try {
-    const { size } = await (0, import_promises17.stat)(file);
+    const { size } = await (0, import_promises18.stat)(file);
     if (size > mostEvent) throw new Error(`expected at most ${mostEvent} bytes, found ${size}`);
-    event = JSON.parse(await (0, import_promises17.readFile)(file, "utf8"));
+    event = JSON.parse(await (0, import_promises18.readFile)(file, "utf8"));
   } catch (error2) {
     const why = error2 instanceof Error ? error2.message : String(error2);
     throw new UnknownJob(`GITHUB_EVENT_PATH: expected a file with what began the job: ${why}`, { cause: error2 });
@@ -43057,7 +43131,7 @@ init_rest();
 init_yaml_document();
 
 // reconciler/validate/formats/report.ts
-var import_node_path13 = require("node:path");
+var import_node_path15 = require("node:path");
 var severities2 = ["error", "warning", "info"];
 function worstFirst(problems) {
   return severities2.flatMap((one2) => ofSeverity(problems, one2));
@@ -43081,9 +43155,9 @@ function number2(count, what) {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 function pathFrom(root, file) {
-  if (root === void 0 || !(0, import_node_path13.isAbsolute)(file)) return file;
-  const below = (0, import_node_path13.relative)(root, file);
-  return below.startsWith("..") || (0, import_node_path13.isAbsolute)(below) ? file : below;
+  if (root === void 0 || !(0, import_node_path15.isAbsolute)(file)) return file;
+  const below = (0, import_node_path15.relative)(root, file);
+  return below.startsWith("..") || (0, import_node_path15.isAbsolute)(below) ? file : below;
 }
 
 // reconciler/validate/formats/github.ts
@@ -43286,7 +43360,7 @@ function fenced2(lines) {
 }
 
 // reconciler/validate/formats/sarif.ts
-var import_node_path14 = require("node:path");
+var import_node_path16 = require("node:path");
 var import_node_url = require("node:url");
 
 // package.json
@@ -43447,7 +43521,7 @@ function result(problem2, root, fingerprints) {
 }
 function uriOf(path2) {
   const whole4 = path2.replaceAll(new RegExp("\\p{Surrogate}", "gu"), "�");
-  return (0, import_node_path14.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
+  return (0, import_node_path16.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
 }
 function messageText(problem2) {
   return withSuggestion(problem2).replaceAll("](", "] (");
@@ -43515,7 +43589,7 @@ function isSet(env, name3, otherwise) {
 
 // reconciler/cli/action/runner.ts
 var import_node_crypto9 = require("node:crypto");
-var import_promises18 = require("node:fs/promises");
+var import_promises19 = require("node:fs/promises");
 var mostSummary = 1024 * 1024;
 var Runner = class {
   #env;
@@ -43546,7 +43620,7 @@ ${end2}
   }
   async #append(variable, text5) {
     const file = this.#env[variable];
-    if (file && text5 !== "") await (0, import_promises18.appendFile)(file, text5);
+    if (file && text5 !== "") await (0, import_promises19.appendFile)(file, text5);
   }
 };
 function annotation2(kind2, text5) {
@@ -43563,8 +43637,8 @@ function annotationAt(kind2, { file, line }, text5) {
 
 // reconciler/cli/action/tests.ts
 var import_node_child_process3 = require("node:child_process");
-var import_promises19 = require("node:fs/promises");
-var import_node_path15 = require("node:path");
+var import_promises20 = require("node:fs/promises");
+var import_node_path17 = require("node:path");
 
 // reconciler/pipeline-tests/outcome.ts
 function counted3(count, noun) {
@@ -43579,7 +43653,7 @@ var [longest10, mostPrinted] = [15 * 6e4, 64 * 1024 * 1024];
 var passedOn = ["PATH", "HOME", "TMPDIR", "TEMP", "RUNNER_TEMP", "LANG", "CI", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"];
 async function tested({ env, terminal }, { path: path2, vars }, runner) {
   const own2 = Object.fromEntries(passedOn.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
-  const program = await installed((0, import_node_path15.join)((0, import_node_path15.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
+  const program = await installed((0, import_node_path17.join)((0, import_node_path17.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
   const args = [program, "test", path2, "--format", "json", ...vars === void 0 ? [] : ["--vars", vars]];
   const { said: said2, error: error2 } = await ran("node", args, { env: own2 });
   const report = reportIn(said2);
@@ -43594,7 +43668,7 @@ async function tested({ env, terminal }, { path: path2, vars }, runner) {
   return failed === 0;
 }
 async function installed(root, env, terminal) {
-  const program = (0, import_node_path15.join)(root, "dist/sluice.js");
+  const program = (0, import_node_path17.join)(root, "dist/sluice.js");
   if (await isThere(program)) return program;
   terminal.out("Installing Sluice with chDB, for its tests.");
   const { error: error2 } = await ran("npm", ["ci", "--no-audit", "--no-fund"], { env, cwd: root });
@@ -43604,19 +43678,19 @@ async function installed(root, env, terminal) {
   );
 }
 function isThere(file) {
-  return (0, import_promises19.access)(file).then(
+  return (0, import_promises20.access)(file).then(
     () => true,
     () => false
   );
 }
 function ran(command2, args, options) {
   const limits2 = { timeout: longest10, maxBuffer: mostPrinted };
-  return new Promise((resolve9) => {
+  return new Promise((resolve10) => {
     (0, import_node_child_process3.execFile)(
       command2,
       args,
       { ...options, ...limits2 },
-      (failure2, said2, error2) => resolve9({ said: said2, error: error2 === "" ? failure2?.message ?? "" : error2 })
+      (failure2, said2, error2) => resolve10({ said: said2, error: error2 === "" ? failure2?.message ?? "" : error2 })
     );
   });
 }
@@ -43669,7 +43743,7 @@ async function validated(job, inputs, runner) {
   if (report.problems.length > 0) await runner.summarise([format(report, "markdown")]);
   const sarif = format(report, "sarif");
   if (inputs.sarif !== void 0) {
-    await (0, import_promises20.writeFile)(inputs.sarif, sarif);
+    await (0, import_promises21.writeFile)(inputs.sarif, sarif);
     await runner.output({ "sarif-file": inputs.sarif });
   }
   if (inputs.isUploaded) await uploaded(job, inputs, sarif);
@@ -43699,8 +43773,8 @@ async function compared3(job, inputs, runner) {
   const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env, progress }, inputs.path);
   if (warning2 !== void 0) job.terminal.out(annotation2("warning", printable(warning2)));
   const comment2 = markdownOf(report);
-  const file = (0, import_node_path16.join)(runner.folder, planFile);
-  await (0, import_promises20.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
+  const file = (0, import_node_path18.join)(runner.folder, planFile);
+  await (0, import_promises21.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
 `);
   await runner.output({ level: report.level, changes: report.changes.length, "plan-file": file });
   await runner.summarise([comment2]);

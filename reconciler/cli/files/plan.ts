@@ -14,7 +14,7 @@ import { WorkTree } from "../../work-tree/work-tree.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { documentOf, type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
 import type { Settings } from "../invocation/settings.ts";
-import { readText } from "../invocation/settings-file.ts";
+import { readVariablesFile } from "../invocation/settings-file.ts";
 import { paintedLines, printable, printableLines } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
 import { type ComparedFiles, comparedFiles } from "./compared-files.ts";
@@ -108,7 +108,7 @@ export async function loadedSides(
   const loader = new Loader();
   let commit: string | undefined;
   const textOf = async (file: string): Promise<string> =>
-    (commit === undefined ? undefined : await tree?.textAt(commit, file)) ?? readText(file);
+    (commit === undefined ? undefined : await tree?.textAt(commit, file)) ?? readVariablesFile(file);
   const read = variableReader(settings, textOf);
   const found: Side[] = [];
   for (const { compared, files, skipped } of sides) {

@@ -1,9 +1,10 @@
-import { access, realpath } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { realpath } from "node:fs/promises";
+import { resolve } from "node:path";
 import { CliError } from "./cli-error.ts";
 import { type FileEntry, readSettingsFile } from "./settings-file.ts";
 import { settingsOf } from "./settings-table.ts";
 import type { Terminal } from "./terminal.ts";
+import { isWithin, workTreeOf } from "./work-tree-of.ts";
 
 /** The settings file of the working directory, which is read where none is named. */
 export const defaultConfig = "sluice.yaml";
@@ -21,6 +22,9 @@ export async function readDefaultConfig(command: string, terminal: Terminal): Pr
   const tree = await workTreeOf(".");
   if (tree === undefined) return readSettingsFile(defaultConfig, { optional: true });
   if (ofCheckouts.has(command)) {
+    const target = await realpath(defaultConfig).catch(() => resolve(defaultConfig));
+    if (!isWithin(tree, target))
+      throw new CliError(`${defaultConfig}: expected a file in the Git work tree ${tree}, found a link out of it`);
     const entries = await inside(tree, await readSettingsFile(defaultConfig, { optional: true }));
     return entries.filter(({ key }) => taken.has(key));
   }
@@ -29,21 +33,6 @@ export async function readDefaultConfig(command: string, terminal: Terminal): Pr
     terminal.err(`sluice: ${defaultConfig} ${why}. If you trust it, name it: --config ${defaultConfig}`);
   }
   return [];
-}
-
-/** The nearest folder with `.git`, from `folder` upwards; undefined where there is none. */
-async function workTreeOf(folder: string): Promise<string | undefined> {
-  for (let at = await realpath(folder); ; at = dirname(at)) {
-    if (await exists(join(at, ".git"))) return at;
-    if (dirname(at) === at) return undefined;
-  }
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Whether there is a file with a setting that the command takes, or one that cannot be understood. */
@@ -59,7 +48,7 @@ async function inside(tree: string, entries: FileEntry[]): Promise<FileEntry[]> 
     if (key !== "vars_file" || typeof value !== "string") continue;
     const path = resolve(value);
     const target = await realpath(path).catch(() => path);
-    if (!relative(tree, target).startsWith("..")) continue;
+    if (isWithin(tree, target)) continue;
     throw new CliError(
       `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`,
     );

@@ -1,8 +1,11 @@
-import { readFile } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { readFile, realpath } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { EVENT_ID, FAILSAFE_SCHEMA, YAMLException, constructFromEvents, getScalarValue, parseEvents } from "js-yaml";
 import type { Event } from "js-yaml";
 import { isObject } from "../../../schemas/index.ts";
 import { CliError } from "./cli-error.ts";
+import { isWithin, workTreeOf } from "./work-tree-of.ts";
 
 /** One key of a settings file, with its value and both places. */
 export interface FileEntry {
@@ -32,7 +35,7 @@ const largestFile = 64 * 1024;
  */
 export async function readSettingsFile(
   file: string,
-  { optional, what = "settings", read = readText }: { optional: boolean; what?: Content; read?: typeof readText },
+  { optional, what = "settings", read = readFew }: { optional: boolean; what?: Content; read?: typeof readText },
 ): Promise<FileEntry[]> {
   let text: string;
   try {
@@ -49,6 +52,25 @@ export async function readSettingsFile(
 /** The text of a file on this machine. */
 export function readText(file: string): Promise<string> {
   return readFile(file, "utf8");
+}
+
+/** As `readText`, of a file of settings or variables: one that is larger is not read whole. */
+export async function readFew(file: string): Promise<string> {
+  const parts: Buffer[] = [];
+  // A character takes three bytes at the most: what is read of a larger file is more than it may have.
+  for await (const part of createReadStream(file, { end: 3 * largestFile })) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/**
+ * The text of a file of variables. Throws where it is a link in a Git work tree that leads out of it: whoever may push a
+ * link could have any file of this machine shown.
+ */
+export async function readVariablesFile(file: string): Promise<string> {
+  const tree = await workTreeOf(dirname(resolve(file)));
+  if (tree !== undefined && !isWithin(tree, await realpath(file)))
+    throw new Error(`expected a file in the Git work tree ${tree}, found a link out of it`);
+  return readFew(file);
 }
 
 export function parseSettings(file: string, text: string, what: Content = "settings"): FileEntry[] {

@@ -3,14 +3,14 @@ import type { Variables } from "../../language/variables.ts";
 import { CliError } from "./cli-error.ts";
 import { problemOfVariable } from "./resolve-settings.ts";
 import { textOf, type Settings } from "./settings.ts";
-import { readSettingsFile, readText } from "./settings-file.ts";
+import { readSettingsFile, readVariablesFile } from "./settings-file.ts";
 
 /**
  * Reads the variables of the pipeline files from the settings, and the file of `--vars` by `read` again at each call; the result
  * is the same object while none has changed. A single value wins over the file of the same origin, and both over those
  * of a weaker one. Throws CliError with file:line:column.
  */
-export function variableReader(settings: Settings, read = readText): () => Promise<Variables> {
+export function variableReader(settings: Settings, read = readVariablesFile): () => Promise<Variables> {
   let known: Variables = new Map();
   return async () => {
     const found = await readVariables(settings, read);
@@ -19,7 +19,7 @@ export function variableReader(settings: Settings, read = readText): () => Promi
   };
 }
 
-async function readVariables(settings: Settings, contents: typeof readText): Promise<Variables> {
+async function readVariables(settings: Settings, contents: typeof readVariablesFile): Promise<Variables> {
   const weakestFirst = [
     ...settings.all("vars_file").map(({ rank, value }) => ({ rank, read: () => ofFile(textOf(value), contents) })),
     ...settings.all("vars").map(({ rank, value }) => ({ rank, read: async () => Object.entries(value) })),
@@ -29,7 +29,7 @@ async function readVariables(settings: Settings, contents: typeof readText): Pro
   return variables;
 }
 
-async function ofFile(file: string, read: typeof readText): Promise<[string, string][]> {
+async function ofFile(file: string, read: typeof readVariablesFile): Promise<[string, string][]> {
   const entries = await readSettingsFile(file, { optional: false, what: "variables", read });
   const problems = entries.flatMap(({ key, text, valueAt }) => {
     const problem = problemOfVariable(key, text ?? null);

@@ -278,3 +278,22 @@ test("calls under way are refused where the process stops", async () => {
   await refused;
   await expect(ask(filter, good)).rejects.toMatchObject({ body: { status: 503 } });
 });
+
+test("bodies that arrive at once have a common bound, and the calls after them are answered", async () => {
+  const { port } = server.address() as AddressInfo;
+  const most = 1024 * 1024;
+  const codes: number[] = [];
+  const senders = Array.from({ length: 24 }, () => {
+    const headers = { "content-type": "application/json", "content-length": String(most) };
+    const sender = request({ port, path: filter, method: "POST", headers }, (answer) => {
+      codes.push(answer.statusCode ?? 0);
+      answer.resume();
+    });
+    sender.on("error", () => undefined);
+    sender.write(" ".repeat(most - 1));
+    return sender;
+  });
+  await expect.poll(() => codes.filter((code) => code === 503).length, { timeout: 15_000 }).toBeGreaterThanOrEqual(8);
+  for (const sender of senders) sender.destroy();
+  await expect.poll(async () => (await post(filter, good)).status, { timeout: 5_000 }).toBe(200);
+});

@@ -220,6 +220,15 @@ describe("variables", () => {
     expect(changes).toMatchObject([{ fields: [{ from: "clicks", to: "clicks-v2", variables: ["TOPIC"] }] }]);
   });
 
+  test("are compared also where the change makes a link of the file of --vars", async () => {
+    await repository.commit({ "pipelines/clicks.yaml": topic, "staging.yml": "TOPIC: clicks\n" });
+    await repository.git("checkout", "--quiet", "-b", "change");
+    await repository.commit({ "other.yml": "TOPIC: clicks-v2\n", "staging.yml": null });
+    await repository.commit({ "staging.yml": { link: "other.yml" } });
+    const { changes } = await report("--base", "main", "--vars", join(repository.path, "staging.yml"));
+    expect(changes).toMatchObject([{ fields: [{ from: "clicks", to: "clicks-v2" }] }]);
+  });
+
   test("of --var have one value on both sides", async () => {
     await repository.commit({ "pipelines/clicks.yaml": topic });
     expect((await plan("--base", "main", "--var", "TOPIC=clicks")).code).toBe(0);

@@ -359,3 +359,21 @@ async function eachLock(folder: string, change: (lock: string) => Promise<void>)
   const locks = ["index.lock", "shallow.lock", "config.lock", "HEAD.lock", "packed-refs.lock", "refs/sluice/head.lock"];
   for (const lock of locks) await change(join(folder, lock));
 }
+
+test("a commit with a date that there is none for is followed, also after a restart without the remote", async () => {
+  await origin.commit({ "orders.yaml": "a" });
+  const text = (await origin.git("cat-file", "commit", "HEAD")).replace(
+    /^(committer .*> )\d+ .*$/m,
+    "$1999999999999999 +9999",
+  );
+  const odd = execFileSync("git", ["hash-object", "-t", "commit", "-w", "--stdin", "--literally"], {
+    cwd: origin.path,
+    input: `${text}\n`,
+    encoding: "utf8",
+  }).trim();
+  await origin.git("update-ref", "refs/heads/main", odd);
+  const revision = await open().fetch(signal);
+  expect(revision).toMatchObject({ sha: odd, author: "Ada" });
+  expect(revision.committedAt).toBeUndefined();
+  expect(await open().cached(signal)).toMatchObject({ sha: odd });
+});

@@ -33,3 +33,8 @@ test("as many as possible are assigned, whatever is taken first", () => {
   expect(assign([{ id: 1 }, { id: 1, n: 1 }], found)).toEqual({ partners: [1, 0], left: [2] });
   expect(assign([{ id: 3 }, { id: 2 }], found)).toEqual({ partners: [undefined, 2], left: [0, 1] });
 });
+
+test("thousands of equal rows are assigned in a time that does not grow with their cube", () => {
+  const rows = Array.from({ length: 5_000 }, () => ({ id: 1 }));
+  expect(assign(rows, [...rows, { id: 2 }]).left).toEqual([5_000]);
+});

@@ -44,6 +44,16 @@ test.each([
   ["tests: [{ name: a, events: [{ source: s }] }]\n", "tests[0].events[0]: expected event or text, got neither"],
   ['tests: [{ name: a, events: [{ event: {}, text: "" }] }]\n', "tests[0].events[0]: expected event or text, got both"],
   ["tests: [{ name: a, events: [] }, { name: a, events: [] }]\n", "tests[1].name: expected a name of its own"],
+  ["now: 2026-13-45T25:00:00Z\ntests: []\n", 'now: expected a time that there is, got "2026-13-45T25:00:00Z"'],
+  ["tests: [{ name: a, now: 2026-02-31T00:00:00Z, events: [] }]\n", "tests[0].now: expected a time that there is"],
+  [
+    'tests: [{ name: a, events: [], expect: { rows: [{ id: { $matches: "(" } }] } }]\n',
+    "tests[0].expect.rows[0].id.$matches: expected a regular expression of RE2",
+  ],
+  [
+    `tests: [{ name: a, events: [{ event: { e: &e { a: 1 }, f: &f { x: *e }, list: [${"*f, ".repeat(60)}${"{ y: *f }, ".repeat(60)}] } }] }]\n`,
+    "expected aliases that stand for at most 100 values together",
+  ],
   ["tests: [{ name: a, events: [], expect: { filtered: -1 } }]\n", "tests[0].expect.filtered: expected"],
   [
     "tests: [{ name: a, events: [], expect: { dead_letters: [{ code: x }] } }]\n",
