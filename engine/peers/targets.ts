@@ -32,21 +32,19 @@ interface Entry {
   isMeant: boolean;
 }
 
-/**
- * Addresses that are no target of any pipeline: link-local ones, and where clouds give machines their credentials. In
- * NAT64, the IPv4 address is within an IPv6 address.
- */
-const neverTargets = listOf([
+/** Addresses that are no target of any pipeline: link-local ones, and where clouds give machines their credentials. */
+const neverTargets = withTranslated([
   "169.254.0.0/16",
   "fe80::/10",
-  "64:ff9b::a9fe:0/112",
   "100.100.100.200/32",
+  "168.63.129.16/32",
+  "192.0.0.192/32",
   "fd00:ec2::254/128",
   "fd20:ce::254/128",
 ]);
 
 /** This machine, and networks that are not reached over the internet. */
-const privateNetworks = listOf([
+const privateNetworks = withTranslated([
   "0.0.0.0/8",
   "127.0.0.0/8",
   "10.0.0.0/8",
@@ -193,6 +191,22 @@ export function matches(pattern: string, text: string): boolean {
     at = found + part.length;
   }
   return text.length - last.length >= at && text.endsWith(last);
+}
+
+/** A list of ranges, in which an IPv4 range also stands for the IPv6 addresses that NAT64 and 6to4 lead there. */
+function withTranslated(ranges: readonly string[]): BlockList {
+  const translated = ranges.flatMap((text) => {
+    const [network = "", prefix = ""] = text.split("/");
+    if (isIP(network) !== 4) return [];
+    const [a = 0, b = 0, c = 0, d = 0] = network.split(".").map(Number);
+    const [high, low] = [a * 256 + b, c * 256 + d].map((part) => part.toString(16));
+    return [
+      `64:ff9b::${high}:${low}/${96 + Number(prefix)}`,
+      `64:ff9b:1::${high}:${low}/${96 + Number(prefix)}`,
+      `2002:${high}:${low}::/${16 + Number(prefix)}`,
+    ];
+  });
+  return listOf([...ranges, ...translated]);
 }
 
 /** A list of ranges, and of addresses without a prefix. */

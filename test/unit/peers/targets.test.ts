@@ -43,6 +43,11 @@ describe("by default", () => {
     ["64:ff9b::169.254.169.254"],
     ["fd00:ec2::254"],
     ["100.100.100.200"],
+    ["64:ff9b::100.100.100.200"],
+    ["64:ff9b:1::169.254.169.254"],
+    ["2002:a9fe:a9fe::1"],
+    ["168.63.129.16"],
+    ["192.0.0.192"],
   ])("%s is no target", (host) => {
     expect(refusal({}, host)).toMatch(/is link-local.*the line targets: "\*, .*" in sluice\.yaml$/);
   });
