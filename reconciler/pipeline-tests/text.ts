@@ -95,8 +95,12 @@ function eventText(events: TestResult["test"]["events"], index: number): string 
   return event === undefined ? text : json(event);
 }
 
+/** A line that begins with colons is a command to some CI systems, however far it is indented. */
 function indented(text: string, by: number): Line[] {
-  return text.split("\n").map((line) => ({ text: clipped(" ".repeat(by) + line) }));
+  return text.split("\n").map((line) => {
+    const mark = line.trimStart().startsWith("::") ? "| " : "";
+    return { text: clipped(" ".repeat(by) + mark + line) };
+  });
 }
 
 function json(value: unknown): string {

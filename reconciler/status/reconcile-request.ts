@@ -9,6 +9,9 @@ import { resultOf, type Turn, type TurnResult } from "./turn.ts";
 export class Requests {
   #asked = "";
   #handled: string | undefined;
+  /** Tokens before this were given by an earlier process: every turn of this one began after them. */
+  readonly #since = new Date().toISOString();
+  #hasTurned = false;
 
   /** The token of a new request. */
   ask(): string {
@@ -29,9 +32,11 @@ export class Requests {
   /** A turn has ended that began when `token` was the newest. */
   handle(token: string | undefined): void {
     this.#handled = token ?? this.#handled;
+    this.#hasTurned = true;
   }
 
   isHandled(token: string): boolean {
+    if (this.#hasTurned && token < this.#since) return true;
     return this.#handled !== undefined && token <= this.#handled;
   }
 }
