@@ -1,6 +1,7 @@
 import type { ObservedEngine } from "./actual/snapshot.ts";
 import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
+import type { DesiredPipeline } from "./desired/desired-state.ts";
 import type { Revision, WaitingCommit } from "./git/revision.ts";
 import { type Hold, HoldError, ownHold } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
@@ -50,6 +51,8 @@ export interface OperatorDependencies {
   busy: () => ReadonlyMap<string, Underway>;
   /** The plan of a turn on this revision at this moment. */
   preview: (revision: Revision) => Plan | Promise<Plan>;
+  /** The pipelines of the newest files that a plan was made for. */
+  described: () => readonly DesiredPipeline[];
   /** A turn is under way, or is asked for. */
   isWorking: () => boolean;
   /** Asks for a turn. */
@@ -144,9 +147,8 @@ export class Operator {
 
   /** Stops a pipeline without a commit for so many milliseconds. Throws HoldError where no file describes it. */
   async stop(pipeline_id: string, milliseconds: number, asker: Asker): Promise<SuspensionResult> {
-    const { holds, status, telemetry } = this.#dependencies;
-    const isWished = status.last?.pipelines?.some((one) => one.pipeline_id === pipeline_id) === true;
-    if (!isWished) {
+    const { holds, described, telemetry } = this.#dependencies;
+    if (!described().some((one) => one.pipeline_id === pipeline_id)) {
       throw new HoldError(`${printable(pipeline_id)}: expected a pipeline that a valid file describes, found none`);
     }
     if (!(milliseconds > 0 && milliseconds <= longestStop)) {

@@ -1,12 +1,12 @@
 import type { Registry } from "prom-client";
 import { sleep, type Log } from "../engine/index.ts";
 import { Inventory } from "./actual/inventory.ts";
-import { Apply } from "./apply/apply.ts";
+import { Apply, type Order } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import { Journal } from "./apply/journal.ts";
 import { Operations } from "./apply/operations.ts";
 import type { Outcome } from "./apply/outcome.ts";
-import type { DesiredState } from "./desired/desired-state.ts";
+import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
 import type { FileReader } from "./desired/file-reader.ts";
 import { Loader } from "./desired/load.ts";
 import { SourcePoller } from "./git/source-poller.ts";
@@ -17,6 +17,7 @@ import { followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
 import { filesOf, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
+import { doesSomething, type Plan } from "./plan/change.ts";
 import type { Level } from "./plan/level.ts";
 import { type HistoryPage, OperationHistory, type PageRequest } from "./apply/history.ts";
 import { type LastPlanned, Planner } from "./planner.ts";
@@ -115,6 +116,7 @@ export class Reconciler {
       status: this.#status,
       telemetry,
       preview: (revision) => this.#planner.preview(revision),
+      described: () => this.#planned.pipelines,
       isWorking,
       look: () => this.trigger(),
     });
@@ -172,6 +174,7 @@ export class Reconciler {
       await this.#carryOut(turn, signal);
     } catch (error) {
       turn.error = error instanceof Error ? error : new Error(String(error));
+      if (turn.plan === undefined) await this.#stopAllTheSame(signal);
     } finally {
       if (!signal.aborted) await this.#record(turn);
       this.#isTurning = false;
@@ -216,21 +219,38 @@ export class Reconciler {
 
   /** While everything is suspended, only stops and repairs; the plan names the waiting changes. */
   async #carryOut(turn: Turn, signal: AbortSignal): Promise<void> {
-    const { suspended = new Set(), pipelines, revision } = turn;
+    const { suspended = new Set<string>(), pipelines, revision } = turn;
     const plan = this.#holds.state.everything === undefined ? turn.plan : turn.whileSuspended;
     if (plan === undefined || pipelines === undefined || revision === undefined) return;
-    const order = {
+    turn.outcomes = await this.#apply.carryOut(this.#orderOf({ pipelines, suspended }, plan, revision), signal);
+  }
+
+  #orderOf(
+    { pipelines, suspended }: { pipelines: readonly DesiredPipeline[]; suspended: ReadonlySet<string> },
+    plan: Plan,
+    { id: revision, author, subject }: Revision,
+  ): Order {
+    return {
       plan,
       suspended,
       desired: new Map(pipelines.map((one) => [one.pipeline_id, one])),
-      origin: {
-        revision: revision.id,
-        ...(revision.author !== undefined && { author: revision.author }),
-        ...(revision.subject !== undefined && { subject: revision.subject }),
-      },
+      origin: { revision, ...(author !== undefined && { author }), ...(subject !== undefined && { subject }) },
       applyTimeout: this.#options.applyTimeout ?? defaultApplyTimeout,
     };
-    turn.outcomes = await this.#apply.carryOut(order, signal);
+  }
+
+  /** Makes the stops of an operator where no new plan can be made, by the newest files that could be read. */
+  async #stopAllTheSame(signal: AbortSignal): Promise<void> {
+    const known = this.#loaded;
+    if (known === undefined || signal.aborted || Object.keys(this.#holds.state.stops ?? {}).length === 0) return;
+    try {
+      const made = await this.#planner.make(known.revision, this.#planner.desiredOf(known.desired));
+      const plan = made.whileSuspended;
+      const isAsked = plan?.changes.some((one) => doesSomething(one) && one.why.code === "StoppedByOperator") === true;
+      if (isAsked) await this.#apply.carryOut(this.#orderOf(made, plan!, known.revision), signal);
+    } catch {
+      // What ended the turn is told.
+    }
   }
 
   /** The one place where a turn becomes status, metrics and log. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Revision, RevisionSource } from "../../../reconciler/git/revision.ts";
+import { noVariables } from "../../../reconciler/language/variables.ts";
 import { resultOf } from "../../../reconciler/status/turn.ts";
 import { conditionOf, edited, orders, outcomes, readyOf, signal, World } from "../apply/world.ts";
 
@@ -83,6 +84,28 @@ describe("an operator's stop is made", () => {
     world.source.say(file);
     await outcomes(reconciler);
     await reconciler.operator.stop("orders", hour, {});
+    await outcomes(reconciler);
+    expect(statusOf()).toBe("Stopped");
+  });
+
+  test("although no plan can be made, as the variables cannot be read; nothing else is done then", async () => {
+    let fails = false;
+    const variables = async (): Promise<typeof noVariables> => {
+      if (fails) throw new Error("values.yaml: ENOENT");
+      return noVariables;
+    };
+    world.source.say(orders, sales);
+    const reconciler = world.reconciler({ variables });
+    await reconciler.turn("start", signal);
+    fails = true;
+    world.source.say(edited);
+    await reconciler.turn("poll", signal);
+    await reconciler.operator.stop("orders", hour, {});
+    const turn = await reconciler.turn("manual", signal);
+    expect(turn.error?.message).toContain("values.yaml");
+    expect(world.engine.calls.slice(2)).toEqual(["stop orders"]);
+    expect(Object.keys((await world.inventory()).pipelines)).toEqual(["orders", "sales-eu"]);
+    fails = false;
     await outcomes(reconciler);
     expect(statusOf()).toBe("Stopped");
   });
