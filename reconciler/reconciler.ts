@@ -247,7 +247,7 @@ export class Reconciler {
       const made = await this.#planner.make(known.revision, this.#planner.desiredOf(known.desired));
       const plan = made.whileSuspended;
       const isAsked = plan?.changes.some((one) => doesSomething(one) && one.why.code === "StoppedByOperator") === true;
-      if (isAsked) await this.#apply.carryOut(this.#orderOf(made, plan!, known.revision), signal);
+      if (isAsked) await this.#apply.carryOut(this.#orderOf(made, plan, known.revision), signal);
     } catch {
       // What ended the turn is told.
     }

@@ -42694,6 +42694,7 @@ init_limits();
 init_folder();
 init_orphaned_tests();
 init_cli_error();
+init_work_tree_of();
 var readTimeout = 6e4;
 async function pipelineFiles(paths) {
   const files = /* @__PURE__ */ new Map();
@@ -42734,7 +42735,9 @@ function missing2(path2, cause) {
 }
 async function filesOfFolder(folder, { unread, tests }) {
   const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
-  const files = withoutIgnored(revision.files);
+  const links = await linksIn(folder, revision.files);
+  for (const path2 of links) unread.push({ path: (0, import_node_path5.join)(folder, path2), reason: ofGit });
+  const files = withoutIgnored(revision.files).filter(({ path: path2 }) => !links.has(path2));
   for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path5.join)(folder, path2));
   const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path5.join)(folder, path2), below: path2, bytes }));
   for (const { path: below, reason: reason2 } of revision.skipped.filter(({ path: path2 }) => isPipelineFile(path2))) {
@@ -42744,6 +42747,15 @@ async function filesOfFolder(folder, { unread, tests }) {
     else unread.push({ path: path2, reason: reason2 });
   }
   return found2;
+}
+var ofGit = "a symbolic link, which is not followed in a Git repository: put the file itself here";
+async function linksIn(folder, files) {
+  const real = await (0, import_promises8.realpath)(folder);
+  if (await workTreeOf(real) === void 0) return /* @__PURE__ */ new Set();
+  const found2 = await Promise.all(
+    files.map(async ({ path: path2 }) => await (0, import_promises8.realpath)((0, import_node_path5.join)(real, path2)) === (0, import_node_path5.join)(real, path2) ? [] : [path2])
+  );
+  return new Set(found2.flat());
 }
 async function singleFile(path2, target = path2) {
   const below = (0, import_node_path5.basename)(path2);

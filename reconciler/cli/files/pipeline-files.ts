@@ -9,6 +9,7 @@ import { Folder } from "../../git/folder.ts";
 import type { SkippedFile } from "../../git/revision.ts";
 import { isTestFile, pipelinesOfTest } from "../../validate/orphaned-tests.ts";
 import { CliError } from "../invocation/cli-error.ts";
+import { workTreeOf } from "../invocation/work-tree-of.ts";
 
 /** Milliseconds that reading a folder may take. */
 const readTimeout = 60_000;
@@ -99,7 +100,9 @@ function missing(path: string, cause: Error): CliError {
 
 async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<Found[]> {
   const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
-  const files = withoutIgnored(revision.files);
+  const links = await linksIn(folder, revision.files);
+  for (const path of links) unread.push({ path: join(folder, path), reason: ofGit });
+  const files = withoutIgnored(revision.files).filter(({ path }) => !links.has(path));
   for (const { path } of files) if (isTestFile(path)) tests.push(join(folder, path));
   const found: Found[] = files
     .filter(({ path }) => isPipelineFile(path))
@@ -112,6 +115,19 @@ async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<F
     else unread.push({ path, reason });
   }
   return found;
+}
+
+/** Why a link within a Git work tree is not read. */
+const ofGit = "a symbolic link, which is not followed in a Git repository: put the file itself here";
+
+/** Those of these files that are behind a link, where the folder is in a Git work tree: nobody who follows that reads them. */
+async function linksIn(folder: string, files: readonly { path: string }[]): Promise<ReadonlySet<string>> {
+  const real = await realpath(folder);
+  if ((await workTreeOf(real)) === undefined) return new Set();
+  const found = await Promise.all(
+    files.map(async ({ path }) => ((await realpath(join(real, path))) === join(real, path) ? [] : [path])),
+  );
+  return new Set(found.flat());
 }
 
 /** The file at `path`, with the content of `target`. */

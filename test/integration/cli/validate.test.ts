@@ -234,6 +234,15 @@ describe("the files that are read are those that the daemon reads", () => {
   });
 });
 
+test("in a Git work tree a link is not read, wherever it leads: nobody who follows the repository reads it", async () => {
+  const linked = await put("repo/shared/orders.txt", pipelineText({ id: "linked" }));
+  await symlink(linked, join(folder, "repo/link.yaml"));
+  expect((await sluice("validate", join(folder, "repo"))).code).toBe(0);
+  await mkdir(join(folder, "repo/.git"));
+  const { code, err } = await sluice("validate", join(folder, "repo"));
+  expect([code, err]).toEqual([1, expect.stringContaining("link.yaml: not read: a symbolic link")]);
+});
+
 test("a file that is not read is a problem in the formats that a CI system reads", async () => {
   await symlink(await put("elsewhere/orders.yaml", ""), join(folder, "repo/link.yaml"));
   for (const name of ["json", "github", "sarif", "junit", "gitlab", "markdown"]) {
