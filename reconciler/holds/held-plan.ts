@@ -72,12 +72,10 @@ function asSuspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeli
 }
 
 /** The stop alone; the next plan has the rest of the change. */
-function stopFirst(stop: StopHold, { pipeline_id, file, line, column, missing_secret }: Change): Change {
+function stopFirst(stop: StopHold, change: Change): Change {
+  const { missing_secret } = change;
   return {
-    pipeline_id,
-    ...(file !== undefined && { file }),
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
+    ...placeOf(change),
     ...(missing_secret !== undefined && { missing_secret }),
     ...nothing(),
     kind: "stop",
@@ -97,16 +95,22 @@ function stoppedBy(stop: StopHold, change: Change): Change {
   if (change.kind === "no-op" && change.cause === "InSync") return { ...change, cause: "StoppedByOperator", why };
   const runsForIt = (change.kind === "delete" || change.kind === "recreate") && change.calls.includes("resume");
   if (!runsForIt) return change;
-  const { pipeline_id, file, line, column, why: waits } = change;
+  const waiting = { ...why, facts: { ...why.facts, waits: change.why } };
+  return { ...placeOf(change), ...nothing(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
+}
+
+/** Of which pipeline a change is, and where that is written. */
+function placeOf({
+  pipeline_id,
+  file,
+  line,
+  column,
+}: Change): Pick<Change, "pipeline_id" | "file" | "line" | "column"> {
   return {
     pipeline_id,
     ...(file !== undefined && { file }),
     ...(line !== undefined && { line }),
     ...(column !== undefined && { column }),
-    ...nothing(),
-    kind: "no-op",
-    cause: "StoppedByOperator",
-    why: { ...why, facts: { ...why.facts, waits } },
   };
 }
 

@@ -35129,12 +35129,10 @@ function asSuspended(desired, holds) {
   if (ownHold(holds, desired.pipeline_id) === void 0) return desired;
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
-function stopFirst(stop, { pipeline_id, file, line, column, missing_secret }) {
+function stopFirst(stop, change) {
+  const { missing_secret } = change;
   return {
-    pipeline_id,
-    ...file !== void 0 && { file },
-    ...line !== void 0 && { line },
-    ...column !== void 0 && { column },
+    ...placeOf(change),
     ...missing_secret !== void 0 && { missing_secret },
     ...nothing2(),
     kind: "stop",
@@ -35149,16 +35147,20 @@ function stoppedBy(stop, change) {
   if (change.kind === "no-op" && change.cause === "InSync") return { ...change, cause: "StoppedByOperator", why };
   const runsForIt = (change.kind === "delete" || change.kind === "recreate") && change.calls.includes("resume");
   if (!runsForIt) return change;
-  const { pipeline_id, file, line, column, why: waits } = change;
+  const waiting = { ...why, facts: { ...why.facts, waits: change.why } };
+  return { ...placeOf(change), ...nothing2(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
+}
+function placeOf({
+  pipeline_id,
+  file,
+  line,
+  column
+}) {
   return {
     pipeline_id,
     ...file !== void 0 && { file },
     ...line !== void 0 && { line },
-    ...column !== void 0 && { column },
-    ...nothing2(),
-    kind: "no-op",
-    cause: "StoppedByOperator",
-    why: { ...why, facts: { ...why.facts, waits } }
+    ...column !== void 0 && { column }
   };
 }
 function whyStopped({ since, until, by, reason: reason2 }) {
@@ -41586,7 +41588,7 @@ function figuresText({ now }) {
 function signOf({ kind: kind2, level }) {
   return level === "refuse" ? signs.refuse : signs[kind2];
 }
-function placeOf({ level, file, line, column }) {
+function placeOf2({ level, file, line, column }) {
   return level === "refuse" && line !== void 0 ? `${file}:${line}:${column}: ` : "";
 }
 function otherErrors({ errors, changes }) {
@@ -41616,7 +41618,7 @@ var init_text2 = __esm({
 // reconciler/preview/details.ts
 function detailsOf(change) {
   const { pipeline_id, level, reason: reason2 } = change;
-  const place = placeOf(change);
+  const place = placeOf2(change);
   return [
     `<details${level === "refuse" ? " open" : ""}><summary>${code(pipeline_id)}: ${whatOf(change)}</summary>`,
     `${place === "" ? "" : `${code(place.slice(0, -2))}: `}${inline(cut2(reason2, longestFact * 3))}`,
