@@ -1,10 +1,14 @@
-import { isObject, type Path, type PipelineTests, testErrors } from "../../schemas/index.ts";
+import { isObject, parseDuration, type Path, type PipelineTests, testErrors } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
 import { parse } from "../language/parse.ts";
 import { problem, type Problem } from "../language/problem.ts";
 import type { SourceFile } from "../language/source-text.ts";
 import { schemaProblems } from "../validate/schema-problems.ts";
 import { patternError, patternKey } from "./match.ts";
+
+const hour = 3_600_000;
+/** The longest time that may pass before an event, in milliseconds: clocks have an end. */
+const longestWait = 10 * 365 * 24 * hour;
 
 /** A file of tests that can be read, or the problems that keep it from being read. */
 export type CheckedTests = { document: Document; text: string } | { problems: Problem[] };
@@ -29,9 +33,13 @@ function between(document: Document): Problem[] {
       ? [problem("VALUE", document.place(path), { path, expected: "a name of its own", found: "one that is taken" })]
       : [];
     names.add(name);
-    const wrong = events.flatMap(({ event, text }, at) => {
-      if ((event === undefined) !== (text === undefined)) return [];
+    const wrong = events.flatMap(({ event, text, after = "0" }, at) => {
       const of = ["tests", index, "events", at];
+      if (isTooLong(after)) {
+        const expected = `at most ${longestWait / hour}h`;
+        return [problem("VALUE", document.place([...of, "after"]), { path: [...of, "after"], expected, found: after })];
+      }
+      if ((event === undefined) !== (text === undefined)) return [];
       const found = event === undefined ? "neither" : "both";
       return [problem("VALUE", document.place(of), { path: of, expected: "event or text", found })];
     });
@@ -43,6 +51,12 @@ function between(document: Document): Problem[] {
     return [...again, ...wrong, ...others];
   });
   return [...noTime(document, ["now"], now), ...ofTests];
+}
+
+/** A duration of the right form may be more than there are nanoseconds for. */
+function isTooLong(duration: string): boolean {
+  const nanoseconds = parseDuration(duration);
+  return nanoseconds === undefined || Number(nanoseconds) / 1e6 > longestWait;
 }
 
 /** A time of the right form may be none, such as the 31st of February. */

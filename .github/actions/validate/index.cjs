@@ -10490,8 +10490,8 @@ function takesYearDay(parts, yearDay2) {
   [parts.month, parts.day] = [date2.getUTCMonth() + 1, date2.getUTCDate()];
   return true;
 }
-function isDate({ year, month: month2, day, hour, minute, second }) {
-  if (month2 < 1 || month2 > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return false;
+function isDate({ year, month: month2, day, hour: hour2, minute, second }) {
+  if (month2 < 1 || month2 > 12 || day < 1 || hour2 > 23 || minute > 59 || second > 59) return false;
   return new Date(civil(year, month2, day) * 1e3).getUTCMonth() === month2 - 1;
 }
 function located(parts, zone2) {
@@ -25710,8 +25710,8 @@ function representYamlBinary(object2) {
   for (let index = 0; index < object2.length; index++) binary3 += String.fromCharCode(object2[index]);
   return btoa(binary3);
 }
-function makeUtcDate(year, month2, day, hour = 0, minute = 0, second = 0, fraction2 = 0) {
-  const date2 = new Date(Date.UTC(year, month2, day, hour, minute, second, fraction2));
+function makeUtcDate(year, month2, day, hour2 = 0, minute = 0, second = 0, fraction2 = 0) {
+  const date2 = new Date(Date.UTC(year, month2, day, hour2, minute, second, fraction2));
   date2.setUTCFullYear(year, month2, day);
   return date2;
 }
@@ -25727,17 +25727,17 @@ function resolveYamlTimestamp(source) {
     if (date3.getUTCFullYear() !== year || date3.getUTCMonth() !== month2 || date3.getUTCDate() !== day) return NOT_RESOLVED;
     return date3;
   }
-  const hour = +match3[4];
+  const hour2 = +match3[4];
   const minute = +match3[5];
   const second = +match3[6];
   let fraction2 = 0;
-  if (hour > 23 || minute > 59 || second > 59) return NOT_RESOLVED;
+  if (hour2 > 23 || minute > 59 || second > 59) return NOT_RESOLVED;
   if (match3[7]) {
     let value = match3[7].slice(0, 3);
     while (value.length < 3) value += "0";
     fraction2 = +value;
   }
-  const date2 = makeUtcDate(year, month2, day, hour, minute, second, fraction2);
+  const date2 = makeUtcDate(year, month2, day, hour2, minute, second, fraction2);
   if (date2.getUTCFullYear() !== year || date2.getUTCMonth() !== month2 || date2.getUTCDate() !== day) return NOT_RESOLVED;
   if (match3[9]) {
     const offsetHour = +match3[10];
@@ -35836,7 +35836,7 @@ function untilReset(value, now) {
   return value !== void 0 && /^\d+$/.test(value) ? bounded(Number(value) * 1e3 - now) : void 0;
 }
 function bounded(milliseconds) {
-  return Number.isNaN(milliseconds) ? void 0 : Math.min(Math.max(0, milliseconds), longestWait);
+  return Number.isNaN(milliseconds) ? void 0 : Math.min(Math.max(0, milliseconds), longestWait2);
 }
 function reasonOf(text5, answer2) {
   const said2 = text5.replaceAll(/'[^'\n]*'/g, "''");
@@ -35871,11 +35871,11 @@ function wayOut(reason2, { location } = {}) {
       return "";
   }
 }
-var longestWait, traceLine, local, remote;
+var longestWait2, traceLine, local, remote;
 var init_failure = __esm({
   "reconciler/git/failure.ts"() {
     "use strict";
-    longestWait = 24 * 60 * 60 * 1e3;
+    longestWait2 = 24 * 60 * 60 * 1e3;
     traceLine = /^\d\d:\d\d:\d\d\.\d+ \S+ +(.*)$/;
     local = [
       [/spawn git E(NOENT|ACCES)/, "GitNotInstalled"],
@@ -42005,7 +42005,7 @@ function reasonOf2(error2) {
   const { cause } = error2;
   return cause instanceof Error && cause.message !== "" ? cause.message : error2.message;
 }
-var import_promises14, defaults3, shown4, tries, longestWait2, overloaded, RestError, Rest;
+var import_promises14, defaults3, shown4, tries, longestWait3, overloaded, RestError, Rest;
 var init_rest = __esm({
   "reconciler/pull-request/rest.ts"() {
     "use strict";
@@ -42013,7 +42013,7 @@ var init_rest = __esm({
     defaults3 = { timeout: 2e4, pause: 1e3, mostBytes: 16 * 1024 * 1024 };
     shown4 = 300;
     tries = 3;
-    longestWait2 = 30;
+    longestWait3 = 30;
     overloaded = [502, 503, 504];
     RestError = class extends Error {
       /** Of the answer; undefined where there was none. */
@@ -42097,7 +42097,7 @@ var init_rest = __esm({
         const asked = answer2.headers.get("retry-after");
         if (asked === null) return this.#options.pause * 2 ** (attempt - 1);
         const seconds = Number(asked);
-        return seconds >= 0 && seconds <= longestWait2 ? 1e3 * seconds : void 0;
+        return seconds >= 0 && seconds <= longestWait3 ? 1e3 * seconds : void 0;
       }
       async #refused(method2, path2, answer2) {
         const text5 = await this.#text(answer2, path2).catch(() => "");
@@ -42625,6 +42625,8 @@ function patternError(pattern4) {
 }
 
 // reconciler/pipeline-tests/test-problems.ts
+var hour = 36e5;
+var longestWait = 10 * 365 * 24 * hour;
 function checkedTests(file) {
   const { documents, problem: unread, text: text5 = "" } = parse3(file);
   if (unread !== void 0) return { problems: [unread] };
@@ -42641,9 +42643,13 @@ function between(document2) {
     const path2 = ["tests", index, "name"];
     const again = names5.has(name3) ? [problem("VALUE", document2.place(path2), { path: path2, expected: "a name of its own", found: "one that is taken" })] : [];
     names5.add(name3);
-    const wrong = events.flatMap(({ event, text: text5 }, at2) => {
-      if (event === void 0 !== (text5 === void 0)) return [];
+    const wrong = events.flatMap(({ event, text: text5, after = "0" }, at2) => {
       const of = ["tests", index, "events", at2];
+      if (isTooLong(after)) {
+        const expected3 = `at most ${longestWait / hour}h`;
+        return [problem("VALUE", document2.place([...of, "after"]), { path: [...of, "after"], expected: expected3, found: after })];
+      }
+      if (event === void 0 !== (text5 === void 0)) return [];
       const found2 = event === void 0 ? "neither" : "both";
       return [problem("VALUE", document2.place(of), { path: of, expected: "event or text", found: found2 })];
     });
@@ -42655,6 +42661,10 @@ function between(document2) {
     return [...again, ...wrong, ...others2];
   });
   return [...noTime(document2, ["now"], now), ...ofTests];
+}
+function isTooLong(duration2) {
+  const nanoseconds = parseDuration(duration2);
+  return nanoseconds === void 0 || Number(nanoseconds) / 1e6 > longestWait;
 }
 function noTime(document2, path2, now) {
   if (now === void 0) return [];

@@ -44,6 +44,10 @@ test.each([
   ["tests: [{ name: a, events: [{ source: s }] }]\n", "tests[0].events[0]: expected event or text, got neither"],
   ['tests: [{ name: a, events: [{ event: {}, text: "" }] }]\n', "tests[0].events[0]: expected event or text, got both"],
   ["tests: [{ name: a, events: [] }, { name: a, events: [] }]\n", "tests[1].name: expected a name of its own"],
+  [
+    "tests: [{ name: a, events: [{ event: {}, after: 99999999d }] }]\n",
+    "tests[0].events[0].after: expected at most 87600h, got 99999999d",
+  ],
   ["now: 2026-13-45T25:00:00Z\ntests: []\n", 'now: expected a time that there is, got "2026-13-45T25:00:00Z"'],
   ["tests: [{ name: a, now: 2026-02-31T00:00:00Z, events: [] }]\n", "tests[0].now: expected a time that there is"],
   [
