@@ -17,7 +17,7 @@ import { followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
 import { filesOf, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
-import { doesSomething, type Plan } from "./plan/change.ts";
+import { isStopByOperator, type Plan } from "./plan/change.ts";
 import type { Level } from "./plan/level.ts";
 import { type HistoryPage, OperationHistory, type PageRequest } from "./apply/history.ts";
 import { type LastPlanned, Planner } from "./planner.ts";
@@ -246,8 +246,8 @@ export class Reconciler {
     try {
       const made = await this.#planner.make(known.revision, this.#planner.desiredOf(known.desired));
       const plan = made.whileSuspended;
-      const isAsked = plan?.changes.some((one) => doesSomething(one) && one.why.code === "StoppedByOperator") === true;
-      if (isAsked) await this.#apply.carryOut(this.#orderOf(made, plan, known.revision), signal);
+      if (plan?.changes.some(isStopByOperator) === true)
+        await this.#apply.carryOut(this.#orderOf(made, plan, known.revision), signal);
     } catch {
       // What ended the turn is told.
     }

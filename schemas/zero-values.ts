@@ -8,8 +8,8 @@ const notBlank = String.raw`\S`;
 /**
  * A document without what the exporter of the reference service writes for absent values (config-v3 section 8): null
  * for an optional block, zero values of keys that only another type of source or transform has, such as
- * `time_window: "0s"` in a filter, or an empty text where only one with characters is allowed. Returns a copy with the changed parts. Null for a required key stays, and so do the
- * keys of `x-sluice`, which no exporter writes.
+ * `time_window: "0s"` in a filter, or an empty text where only one with characters is allowed. Returns a copy with the
+ * changed parts. Null for a required key stays, and so do the keys of `x-sluice`, which no exporter writes.
  */
 export function withoutZeroValues(document: Record<string, unknown>): Record<string, unknown> {
   const { "x-sluice": directives, ...exported } = document;

@@ -186,7 +186,8 @@ export class BatchBuilder {
   /** Of one origin. */
   #addPart(events: readonly Event[]): void {
     const { origin } = events[0]!;
-    const { receiver } = chainOf(this.#compiled, events[0]!);
+    const chain = chainOf(this.#compiled, events[0]!);
+    const { receiver } = chain;
     const size = sizeOf(events);
     this.#bytes += size;
     if (receiver === "ingestor") this.#ingestedBytes += size;
@@ -200,7 +201,7 @@ export class BatchBuilder {
         this.#reject({ ...one, component, ...(origin !== undefined && { origin }) });
       }
     };
-    for (const transform of this.#transformsFor(events[0]!)) {
+    for (const transform of this.#transformsFor(chain)) {
       const result = transform.apply(current, bytes, this.plan);
       reject(result.rejected);
       if (result.waiting !== undefined) this.#keepDuplicates(result.waiting, current);
@@ -215,10 +216,9 @@ export class BatchBuilder {
     this.#rejectedBytes += letterBytes(rejection);
   }
 
-  #transformsFor(event: Event): readonly MeasuredTransform[] {
+  #transformsFor(chain: TransformChain): readonly MeasuredTransform[] {
     // Filter and dedup have decided before.
     if (this.plan.only !== undefined) return [];
-    const chain = chainOf(this.#compiled, event);
     const known = this.#transforms.get(chain);
     if (known !== undefined) return known;
     const transforms = chain.transforms.map((transform) => new MeasuredTransform(transform));

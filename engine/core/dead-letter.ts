@@ -7,6 +7,9 @@ export type Receiver = Extract<Component, "ingestor" | "otlp-receiver">;
 /** The reason of a letter whose event ended the threads that processed it. */
 export const threadDeath = "thread_death";
 
+/** How the reasons begin of rows that ClickHouse refused; ClickHouse's name of the error follows. */
+export const refusedBySink = "sink_rejection_";
+
 /** An event that could not be processed, before it has a place in the queue. */
 export interface Rejection {
   component: Component;

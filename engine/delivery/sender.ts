@@ -1,5 +1,5 @@
 import { LeftForLater } from "../core/errors.ts";
-import type { Rejection } from "../core/dead-letter.ts";
+import { refusedBySink, type Rejection } from "../core/dead-letter.ts";
 import { deadPositions, settledRejections, type BatchRecord } from "../core/journal.ts";
 import type { Place } from "../core/positions.ts";
 import type { Block } from "../core/sink.ts";
@@ -165,7 +165,7 @@ export class BatchSender {
   async #exclude(rows: readonly BadRow[]): Promise<BatchEvent> {
     const { builder } = this.#prepared;
     const letters = rows.map(({ row, failure: { name, text } }) =>
-      builder.letter(this.#block.events.at(row), { reason: `sink_rejection_${name}`, error: text }),
+      builder.letter(this.#block.events.at(row), { reason: `${refusedBySink}${name}`, error: text }),
     );
     const { excluded, rejections } = this.#record;
     await this.#amend({

@@ -1,12 +1,10 @@
 import type { SideHeld } from "../core/counters.ts";
+import { refusedBySink } from "../core/dead-letter.ts";
 import { holdsPositions, rangesOf } from "../core/journal.ts";
 import { deadLetterStream } from "../core/names.ts";
 import { joinFeed, streamFeed } from "../core/positions.ts";
 import { IntakeRecorder } from "./source-recorder.ts";
 import type { Telemetry, EventOf, TransformedEvent } from "./telemetry.ts";
-
-/** How the reasons begin of rows that ClickHouse refused. */
-const refusedBySink = "sink_rejection_";
 
 /** The one place where the engine's events become log lines, metrics and the counters of health. */
 export class Recorder extends IntakeRecorder implements Telemetry {

@@ -56,6 +56,7 @@ export class Apply {
   readonly #concurrency = new ConcurrencyLimit(atOnce);
   /** What the newest plan was made for. */
   #newest: Order["desired"] = new Map();
+  readonly #isAsked: JobDependencies["isAsked"] = (id, asked) => wishIn(this.#newest.get(id)) === wishIn(asked);
 
   constructor(options: ApplyOptions) {
     this.#options = options;
@@ -144,9 +145,8 @@ export class Apply {
     const before = change.after.flatMap((id) => begun.get(id)?.outcome ?? []);
     const wasSuspended = suspended.has(pipeline_id);
     const task = { change, desired: desired.get(pipeline_id), origin, wasSuspended, before, earlier, signal };
-    const isAsked = (id: string, asked: DesiredPipeline | undefined): boolean =>
-      wishIn(this.#newest.get(id)) === wishIn(asked);
-    const job = new Job(task, { ...this.#options, backoff: this.#backoff, concurrency: this.#concurrency, isAsked });
+    const shared = { backoff: this.#backoff, concurrency: this.#concurrency, isAsked: this.#isAsked };
+    const job = new Job(task, { ...this.#options, ...shared });
     this.#jobs.set(pipeline_id, job);
     void job.outcome.then(() => {
       if (this.#jobs.get(pipeline_id) === job) this.#jobs.delete(pipeline_id);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf } from "../desired/fingerprint.ts";
-import { doesSomething, type Action, type Change, type Plan, type Refusal } from "../plan/change.ts";
+import { doesSomething, placeOf, type Action, type Change, type Plan, type Refusal } from "../plan/change.ts";
 import { blocked, withInterrupted } from "../plan/decide/index.ts";
 import { isAsGrave, levelOf, levels, type Level } from "../plan/level.ts";
 
@@ -110,10 +110,10 @@ function completes(
 }
 
 function held(change: Action, approval: string, known: Level | undefined): Refusal {
-  const { pipeline_id, effect, fields, file, line, column, cautions, drift, missing_secret, why: of } = change;
+  const { effect, fields, cautions, drift, missing_secret, why: of } = change;
   const facts = { of, level: approvalLevelOf(change), approval, ...(known !== undefined && { approved: known }) };
   return {
-    pipeline_id,
+    ...placeOf(change),
     kind: "refuse",
     cause: "NotApproved",
     why: { code: "NotApproved", facts },
@@ -121,9 +121,6 @@ function held(change: Action, approval: string, known: Level | undefined): Refus
     fields,
     calls: [],
     after: [],
-    ...(file !== undefined && { file }),
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
     ...(cautions !== undefined && { cautions }),
     ...(drift !== undefined && { drift: { ...drift, stance: "report" as const } }),
     ...(missing_secret !== undefined && { missing_secret }),

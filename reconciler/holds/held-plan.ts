@@ -1,6 +1,7 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { type Change, doesSomething, type NoOp, type Plan, type WantedState } from "../plan/change.ts";
+import { type Change, doesSomething, isStopByOperator, placeOf } from "../plan/change.ts";
+import type { NoOp, Plan, WantedState } from "../plan/change.ts";
 import { nothing, plan, withInterrupted } from "../plan/decide/index.ts";
 import type { Reason } from "../plan/reason.ts";
 import { ownHold, stopOf } from "./hold.ts";
@@ -46,7 +47,7 @@ function isToStop(pipeline_id: string, { pipelines, owned, busy }: ActualState):
  */
 export function whileSuspended({ changes, ...rest }: Plan, actual: ActualState): Plan | undefined {
   const left = changes.map((change): Change => {
-    if (!doesSomething(change) || isStop(change) || change.cause === "Interrupted") return change;
+    if (!doesSomething(change) || isStopByOperator(change) || change.cause === "Interrupted") return change;
     const { pipeline_id, file, why, after } = change;
     const suspended: NoOp = {
       pipeline_id,
@@ -60,10 +61,6 @@ export function whileSuspended({ changes, ...rest }: Plan, actual: ActualState):
     return withInterrupted(suspended, actual);
   });
   return left.some(doesSomething) ? { ...rest, changes: left } : undefined;
-}
-
-function isStop({ kind, why }: Change): boolean {
-  return kind === "stop" && why.code === "StoppedByOperator";
 }
 
 function asSuspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline {
@@ -99,24 +96,8 @@ function stoppedBy(stop: StopHold, change: Change): Change {
   return { ...placeOf(change), ...nothing(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
 }
 
-/** Of which pipeline a change is, and where that is written. */
-function placeOf({
-  pipeline_id,
-  file,
-  line,
-  column,
-}: Change): Pick<Change, "pipeline_id" | "file" | "line" | "column"> {
-  return {
-    pipeline_id,
-    ...(file !== undefined && { file }),
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
-  };
-}
-
-function whyStopped({ since, until, by, reason }: StopHold): Extract<Reason, { code: "StoppedByOperator" }> {
-  const facts = { since, until, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-  return { code: "StoppedByOperator", facts };
+function whyStopped(stop: StopHold): Extract<Reason, { code: "StoppedByOperator" }> {
+  return { code: "StoppedByOperator", facts: { ...asked(stop), until: stop.until } };
 }
 
 /** Changes that the plan makes despite a suspension stay. */
@@ -131,13 +112,13 @@ function leftAlone(change: Change, hold: Hold | undefined): Change {
 }
 
 /** Says who suspended it, and why the change that `waits` would be made. */
-function suspendedBy(
-  { since, by, reason }: Hold,
-  change: Omit<NoOp, "kind" | "cause" | "calls">,
-  waits: Reason | undefined,
-): NoOp {
+function suspendedBy(hold: Hold, change: Omit<NoOp, "kind" | "cause" | "calls">, waits: Reason | undefined): NoOp {
   const { pipeline_id } = change;
-  const suspension = { since, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-  const facts = { pipeline_id, ...suspension, ...(waits !== undefined && { waits }) };
+  const facts = { pipeline_id, ...asked(hold), ...(waits !== undefined && { waits }) };
   return { ...change, kind: "no-op", cause: "Suspended", why: { code: "SuspendedByOperator", facts }, calls: [] };
+}
+
+/** Since when a hold is there, who asked for it, and why. */
+function asked({ since, by, reason }: Hold): Hold {
+  return { since, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
 }

@@ -62,8 +62,7 @@ export function assign(expected: readonly unknown[], found: readonly unknown[]):
     for (const [at, value] of found.entries()) {
       if (tried.has(at) || !matches(expected[index], value)) continue;
       tried.add(at);
-      const present = holder.get(at);
-      if (present !== undefined && !place(present, tried)) continue;
+      if (!place(holder.get(at)!, tried)) continue;
       holder.set(at, index);
       return true;
     }

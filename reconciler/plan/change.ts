@@ -181,6 +181,26 @@ export interface Plan {
   changes: Change[];
 }
 
+/** Of which pipeline a change is, and where that is written. */
+export function placeOf({
+  pipeline_id,
+  file,
+  line,
+  column,
+}: Change): Pick<Change, "pipeline_id" | "file" | "line" | "column"> {
+  return {
+    pipeline_id,
+    ...(file !== undefined && { file }),
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  };
+}
+
+/** Whether a change is the stop that an operator asked for. */
+export function isStopByOperator({ kind, why }: Change): boolean {
+  return kind === "stop" && why.code === "StoppedByOperator";
+}
+
 /** Whether a change of this pipeline waits for the end of its suspension, or of its stop by an operator. */
 export function waitsForResume({ why }: Change): boolean {
   if (why.code === "SuspendedByFile" || why.code === "SuspendedByOperator" || why.code === "StoppedByOperator")

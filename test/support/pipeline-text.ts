@@ -29,6 +29,11 @@ export interface PipelineText {
   root?: string[];
 }
 
+/** A dedup of the source that `pipelineText` has, by a key, over a day. */
+export function dedupOf(key: string): string {
+  return `{ type: dedup, source_id: input, config: { key: ${key}, time_window: 24h } }`;
+}
+
 /** A webhook pipeline with a filter, or one that reads a topic, as a person writes it. */
 export function pipelineText(of: PipelineText): string {
   const { id, name, expression = 'level == "error"', tags, transforms = [] } = of;

@@ -22707,13 +22707,13 @@ function* units(document2) {
 function* requests(document2) {
   for (const component of components(document2)) {
     for (const key of ["cpu", "memory"]) {
-      const asked = component.get("requests", key);
+      const asked2 = component.get("requests", key);
       const limit2 = component.get("limits", key);
-      const [more, less] = [parseQuantity(asked.text ?? ""), parseQuantity(limit2.text ?? "")];
+      const [more, less] = [parseQuantity(asked2.text ?? ""), parseQuantity(limit2.text ?? "")];
       if (more === void 0 || less === void 0 || more <= less) continue;
-      yield asked.problem("REQUESTS", {
+      yield asked2.problem("REQUESTS", {
         expected: `at most the limit of ${found(limit2.value, limit2.path)}`,
-        found: found(asked.value, asked.path)
+        found: found(asked2.value, asked2.path)
       });
     }
   }
@@ -33601,6 +33601,19 @@ var init_claimed = __esm({
 });
 
 // reconciler/plan/change.ts
+function placeOf({
+  pipeline_id,
+  file,
+  line,
+  column
+}) {
+  return {
+    pipeline_id,
+    ...file !== void 0 && { file },
+    ...line !== void 0 && { line },
+    ...column !== void 0 && { column }
+  };
+}
 function isReplacing(change) {
   return doesSomething(change) && change.replaces === true;
 }
@@ -35150,22 +35163,8 @@ function stoppedBy(stop, change) {
   const waiting = { ...why, facts: { ...why.facts, waits: change.why } };
   return { ...placeOf(change), ...nothing2(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
 }
-function placeOf({
-  pipeline_id,
-  file,
-  line,
-  column
-}) {
-  return {
-    pipeline_id,
-    ...file !== void 0 && { file },
-    ...line !== void 0 && { line },
-    ...column !== void 0 && { column }
-  };
-}
-function whyStopped({ since, until, by, reason: reason2 }) {
-  const facts = { since, until, ...by !== void 0 && { by }, ...reason2 !== void 0 && { reason: reason2 } };
-  return { code: "StoppedByOperator", facts };
+function whyStopped(stop) {
+  return { code: "StoppedByOperator", facts: { ...asked(stop), until: stop.until } };
 }
 function leftAlone(change, hold) {
   if (hold === void 0) return change;
@@ -35176,15 +35175,18 @@ function leftAlone(change, hold) {
   const { replaces: _replaces, irreversible: _irreversible, ...rest } = change;
   return suspendedBy(hold, { ...rest, effect: "none", fields: [] }, change.why);
 }
-function suspendedBy({ since, by, reason: reason2 }, change, waits) {
+function suspendedBy(hold, change, waits) {
   const { pipeline_id } = change;
-  const suspension = { since, ...by !== void 0 && { by }, ...reason2 !== void 0 && { reason: reason2 } };
-  const facts = { pipeline_id, ...suspension, ...waits !== void 0 && { waits } };
+  const facts = { pipeline_id, ...asked(hold), ...waits !== void 0 && { waits } };
   return { ...change, kind: "no-op", cause: "Suspended", why: { code: "SuspendedByOperator", facts }, calls: [] };
+}
+function asked({ since, by, reason: reason2 }) {
+  return { since, ...by !== void 0 && { by }, ...reason2 !== void 0 && { reason: reason2 } };
 }
 var init_held_plan = __esm({
   "reconciler/holds/held-plan.ts"() {
     "use strict";
+    init_change();
     init_decide();
     init_hold();
   }
@@ -35755,8 +35757,8 @@ function remoteEnvironment(from, remote2, granted, timeouts2) {
 function sshCommand(environment2, { ssh: ssh2 }) {
   const given4 = environment2["GIT_SSH_COMMAND"] ?? (environment2["GIT_SSH"] === void 0 ? "ssh" : void 0);
   const [, program = "", rest = ""] = /^((?:\S*\/)?ssh)(?:\s+(.*))?$/s.exec(given4 ?? "") ?? [];
-  const asked = ssh2.some((option) => /IdentitiesOnly|UserKnownHostsFile/.test(option));
-  if (program === "" && !asked) return {};
+  const asked2 = ssh2.some((option) => /IdentitiesOnly|UserKnownHostsFile/.test(option));
+  if (program === "" && !asked2) return {};
   return { GIT_SSH_COMMAND: [program || "ssh", ...ssh2, rest].join(" ").trim(), GIT_SSH_VARIANT: "ssh" };
 }
 function remoteSettings({ url }, { authorization }, { silence }) {
@@ -42094,9 +42096,9 @@ var init_rest = __esm({
       }
       /** Milliseconds until a repetition; undefined where the host wants a longer wait than a job should take. */
       #waitOf(answer2, attempt) {
-        const asked = answer2.headers.get("retry-after");
-        if (asked === null) return this.#options.pause * 2 ** (attempt - 1);
-        const seconds = Number(asked);
+        const asked2 = answer2.headers.get("retry-after");
+        if (asked2 === null) return this.#options.pause * 2 ** (attempt - 1);
+        const seconds = Number(asked2);
         return seconds >= 0 && seconds <= longestWait3 ? 1e3 * seconds : void 0;
       }
       async #refused(method2, path2, answer2) {
@@ -42865,8 +42867,7 @@ async function readDefaultConfig(command2, terminal) {
   const tree = await workTreeOf(".");
   if (tree === void 0) return readSettingsFile(defaultConfig, { optional: true });
   if (ofCheckouts.has(command2)) {
-    const target = await (0, import_promises17.realpath)(defaultConfig).catch(() => (0, import_node_path14.resolve)(defaultConfig));
-    if (!isWithin(tree, target))
+    if (!await leadsInto(tree, defaultConfig))
       throw new CliError(`${defaultConfig}: expected a file in the Git work tree ${tree}, found a link out of it`);
     const entries = await inside(tree, await readSettingsFile(defaultConfig, { optional: true }));
     return entries.filter(({ key }) => taken.has(key));
@@ -42885,14 +42886,15 @@ async function concerns(command2) {
 async function inside(tree, entries) {
   for (const { key, value, valueAt } of entries) {
     if (key !== "vars_file" || typeof value !== "string") continue;
-    const path2 = (0, import_node_path14.resolve)(value);
-    const target = await (0, import_promises17.realpath)(path2).catch(() => path2);
-    if (isWithin(tree, target)) continue;
+    if (await leadsInto(tree, value)) continue;
     throw new CliError(
       `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`
     );
   }
   return entries;
+}
+async function leadsInto(tree, path2) {
+  return isWithin(tree, await (0, import_promises17.realpath)(path2).catch(() => (0, import_node_path14.resolve)(path2)));
 }
 
 // reconciler/cli/invocation/progress.ts

@@ -22,8 +22,7 @@ export async function readDefaultConfig(command: string, terminal: Terminal): Pr
   const tree = await workTreeOf(".");
   if (tree === undefined) return readSettingsFile(defaultConfig, { optional: true });
   if (ofCheckouts.has(command)) {
-    const target = await realpath(defaultConfig).catch(() => resolve(defaultConfig));
-    if (!isWithin(tree, target))
+    if (!(await leadsInto(tree, defaultConfig)))
       throw new CliError(`${defaultConfig}: expected a file in the Git work tree ${tree}, found a link out of it`);
     const entries = await inside(tree, await readSettingsFile(defaultConfig, { optional: true }));
     return entries.filter(({ key }) => taken.has(key));
@@ -46,12 +45,15 @@ async function concerns(command: string): Promise<boolean> {
 async function inside(tree: string, entries: FileEntry[]): Promise<FileEntry[]> {
   for (const { key, value, valueAt } of entries) {
     if (key !== "vars_file" || typeof value !== "string") continue;
-    const path = resolve(value);
-    const target = await realpath(path).catch(() => path);
-    if (isWithin(tree, target)) continue;
+    if (await leadsInto(tree, value)) continue;
     throw new CliError(
       `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`,
     );
   }
   return entries;
+}
+
+/** Whether a path is within a tree, behind all links; one that is not there, by its name. */
+async function leadsInto(tree: string, path: string): Promise<boolean> {
+  return isWithin(tree, await realpath(path).catch(() => resolve(path)));
 }

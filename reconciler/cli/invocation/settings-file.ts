@@ -55,7 +55,7 @@ export function readText(file: string): Promise<string> {
 }
 
 /** As `readText`, of a file of settings or variables: one that is larger is not read whole. */
-export async function readFew(file: string): Promise<string> {
+async function readFew(file: string): Promise<string> {
   const parts: Buffer[] = [];
   // A character takes three bytes at the most: what is read of a larger file is more than it may have.
   for await (const part of createReadStream(file, { end: 3 * largestFile })) parts.push(part as Buffer);

@@ -10,14 +10,13 @@ import schema from "../../../schemas/plan-report.schema.json" with { type: "json
 import { token, tokenEnv, Workplace } from "../../support/daemon.ts";
 import { type Printed, runCommand } from "../../support/command.ts";
 import { GitRepository } from "../../support/git-repository.ts";
-import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
+import { dedupOf, type PipelineText, pipelineText } from "../../support/pipeline-text.ts";
 
 const sluiceLines = ["create_table: true", "access_token: ${env:SLUICE_SECRET_TOKEN}"];
-const dedup = (key: string): string => `{ type: dedup, source_id: input, config: { key: ${key}, time_window: 24h } }`;
 
 /** Pipelines that hold something: keys, events that cannot be written, dead letters, and a password in plain text. */
 const base: PipelineText[] = [
-  { id: "orders", transforms: [dedup("id")], sluice: sluiceLines },
+  { id: "orders", transforms: [dedupOf("id")], sluice: sluiceLines },
   { id: "stuck", sluice: sluiceLines.slice(1) },
   { id: "letters", sluice: sluiceLines },
   { id: "secretive", sluice: ["create_table: true", "access_token: an-access-token-in-plain-text"] },
@@ -115,7 +114,7 @@ describe("against what runs", () => {
   });
 
   test("it says what dedup has in memory and what waits to be written", async () => {
-    await put({ ...base[0]!, transforms: [dedup("level")] });
+    await put({ ...base[0]!, transforms: [dedupOf("level")] });
     await put({ ...base[1]!, expression: "id > 1" });
     const { orders, stuck } = await changes();
     expect(orders).toMatchObject({

@@ -9,15 +9,14 @@ import type { SavedPlan } from "../../../reconciler/preview/saved-plan.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { makeSshKey } from "../../support/git-server.ts";
 import { signedWith } from "../../support/git-signing.ts";
-import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
+import { dedupOf, type PipelineText, pipelineText } from "../../support/pipeline-text.ts";
 import { Scene, signal } from "../git/scene.ts";
 
 const sluiceLines = ["create_table: true", "access_token: ${T}"];
-const dedup = (key: string): string => `{ type: dedup, source_id: input, config: { key: ${key}, time_window: 24h } }`;
-const orders: PipelineText = { id: "orders", transforms: [dedup("id")], sluice: sluiceLines };
+const orders: PipelineText = { id: "orders", transforms: [dedupOf("id")], sluice: sluiceLines };
 const returns: PipelineText = { id: "returns", sluice: sluiceLines };
 /** Dedup forgets its keys. */
-const otherKey: PipelineText = { ...orders, transforms: [dedup("level")] };
+const otherKey: PipelineText = { ...orders, transforms: [dedupOf("level")] };
 const filtered: PipelineText = { ...returns, expression: "id > 1" };
 
 let scene: Scene;

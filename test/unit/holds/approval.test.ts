@@ -5,10 +5,10 @@ import type { Change } from "../../../reconciler/plan/change.ts";
 import { plan } from "../../../reconciler/plan/decide/index.ts";
 import type { Level } from "../../../reconciler/plan/level.ts";
 import { statesOf, type World } from "../plan/world.ts";
+import { dedupOf } from "../../support/pipeline-text.ts";
 
-const dedup = (key: string): string => `{ type: dedup, source_id: input, config: { key: ${key}, time_window: 24h } }`;
-const orders = { id: "orders", transforms: [dedup("id")] };
-const otherKey = { id: "orders", transforms: [dedup("level")] };
+const orders = { id: "orders", transforms: [dedupOf("id")] };
+const otherKey = { id: "orders", transforms: [dedupOf("level")] };
 
 interface Made {
   change: Change;

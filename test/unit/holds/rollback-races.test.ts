@@ -5,10 +5,10 @@ import { PinnedSource } from "../../../reconciler/holds/pinned-source.ts";
 import { noVariables } from "../../../reconciler/language/variables.ts";
 import { Commits } from "../../support/commits.ts";
 import { edited, orders, signal, World } from "../apply/world.ts";
+import { dedupOf } from "../../support/pipeline-text.ts";
 
 const sales = { id: "sales-eu" };
-const dedup = (key: string): string => `{ type: dedup, source_id: input, config: { key: ${key}, time_window: 24h } }`;
-const keyed = { id: "orders", transforms: [dedup("id")] };
+const keyed = { id: "orders", transforms: [dedupOf("id")] };
 let world: World;
 
 beforeEach(async () => {
@@ -29,7 +29,7 @@ test("a rollback while a turn loads the head is no approval of the head", async 
   await reconciler.turn("start", signal);
   source.push("Mid", { ...keyed, name: "mid" });
   await reconciler.turn("poll", signal);
-  source.push("Unapproved", { id: "orders", transforms: [dedup("level")] });
+  source.push("Unapproved", { id: "orders", transforms: [dedupOf("level")] });
   before = () => {
     before = undefined;
     return reconciler.operator.rollBack(good, { by: "ada" }, false);

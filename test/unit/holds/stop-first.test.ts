@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Revision, RevisionSource } from "../../../reconciler/git/revision.ts";
+import type { Revision } from "../../../reconciler/git/revision.ts";
 import { noVariables } from "../../../reconciler/language/variables.ts";
+import type { Level } from "../../../reconciler/plan/level.ts";
+import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import { resultOf } from "../../../reconciler/status/turn.ts";
 import { conditionOf, edited, orders, outcomes, readyOf, signal, World } from "../apply/world.ts";
+import { dedupOf, type PipelineText } from "../../support/pipeline-text.ts";
 
 const hour = 3_600_000;
 const sales = { id: "sales-eu" };
-const dedup = (key: string): string => `{ type: dedup, source_id: input, config: { key: ${key}, time_window: 24h } }`;
-const keyed = { id: "orders", transforms: [dedup("id")] };
-const otherKey = { id: "orders", transforms: [dedup("level")] };
+const keyed = { id: "orders", transforms: [dedupOf("id")] };
+const otherKey = { id: "orders", transforms: [dedupOf("level")] };
 const longer = { root: ["resources: { nats: { stream: { max_age: 48h } } }"] };
 const recreated = { ...orders, ...longer, sluice: ["recreate: true"] };
 let world: World;
@@ -22,23 +24,28 @@ afterEach(() => world.remove());
 const statusOf = (id = "orders"): string => world.engine.get(id).status;
 const asked = (text = ""): string => /(?:change|restart|forget|delete)-[0-9a-f]{32}/.exec(text)?.[0] ?? "";
 
-/** The source of the world, whose revisions approve what `approvals` gives. */
-function approving(approvals: () => string[]): RevisionSource {
+/** A reconciler that has begun with `files`, under the rule that changes of a level wait; `approve` says what is approved. */
+async function waitingFor(
+  level: Level,
+  ...files: PipelineText[]
+): Promise<{ reconciler: Reconciler; approve: (...fingerprints: string[]) => void }> {
   const { source } = world;
+  let approvals: string[] = [];
   const fetch = async (): Promise<Revision> => {
     const one = await source.fetch();
-    const found = approvals().join();
-    return { ...one, id: `${one.id}${found}`, sha: `${one.sha}${found}`, approvals: approvals() };
+    const found = approvals.join();
+    return { ...one, id: `${one.id}${found}`, sha: `${one.sha}${found}`, approvals };
   };
-  return { description: source.description, fetch, close: source.close };
+  source.say(...files);
+  const approving = { description: source.description, fetch, close: source.close };
+  const reconciler = world.reconciler({ approve: level, source: approving });
+  await reconciler.turn("start", signal);
+  return { reconciler, approve: (...fingerprints) => (approvals = fingerprints) };
 }
 
 describe("an operator's stop is made", () => {
   test("although an edit of the pipeline waits for an approval, whose fingerprint stays the same", async () => {
-    let approvals: string[] = [];
-    world.source.say(keyed);
-    const reconciler = world.reconciler({ approve: "forget", source: approving(() => approvals) });
-    await reconciler.turn("start", signal);
+    const { reconciler, approve } = await waitingFor("forget", keyed);
     world.source.say(otherKey);
     await outcomes(reconciler);
     const before = asked(conditionOf(reconciler)?.message);
@@ -47,7 +54,7 @@ describe("an operator's stop is made", () => {
     expect(statusOf()).toBe("Stopped");
     await outcomes(reconciler);
     expect(asked(conditionOf(reconciler)?.message)).toBe(before);
-    approvals = [before];
+    approve(before);
     await outcomes(reconciler);
     expect(world.engine.calls.slice(1)).toEqual(["stop orders", "update orders"]);
   });
@@ -173,17 +180,14 @@ describe("an approval", () => {
     ["a recreation", { ...keyed, ...longer, sluice: ["recreate: true"] }],
     ["a termination", { ...keyed, sluice: ["state: Terminated"] }],
   ])("of a deletion that has begun is none of %s", async (_what, restored) => {
-    let approvals: string[] = [];
-    world.source.say(keyed, sales);
-    const reconciler = world.reconciler({ approve: "forget", source: approving(() => approvals) });
-    await reconciler.turn("start", signal);
+    const { reconciler, approve } = await waitingFor("forget", keyed, sales);
     world.engine.change("orders", { letters: 3 });
     world.source.say(sales);
     await outcomes(reconciler);
-    approvals = [asked(conditionOf(reconciler)?.message)];
+    approve(asked(conditionOf(reconciler)?.message));
     await outcomes(reconciler);
     await outcomes(reconciler);
-    approvals = [];
+    approve();
     world.source.say(restored, sales);
     await outcomes(reconciler);
     await outcomes(reconciler);
@@ -192,16 +196,13 @@ describe("an approval", () => {
   });
 
   test("is needed by an edit that replaces an approved one under way", async () => {
-    let approvals: string[] = [];
-    world.source.say(orders);
-    const reconciler = world.reconciler({ approve: "restart", source: approving(() => approvals) });
-    await reconciler.turn("start", signal);
+    const { reconciler, approve } = await waitingFor("restart", orders);
     world.source.say(edited);
     await outcomes(reconciler);
-    approvals = [asked(conditionOf(reconciler)?.message)];
+    approve(asked(conditionOf(reconciler)?.message));
     const go = world.holdUp("stop");
     await outcomes(reconciler);
-    approvals = [];
+    approve();
     world.source.say({ ...orders, expression: "id > 666" });
     await outcomes(reconciler);
     go();
@@ -211,9 +212,7 @@ describe("an approval", () => {
   });
 
   test("that a pipeline needs to start holds back those that depend on it", async () => {
-    world.source.say({ ...keyed, sluice: ["state: Stopped"] });
-    const reconciler = world.reconciler({ approve: "forget" });
-    await reconciler.turn("start", signal);
+    const { reconciler } = await waitingFor("forget", { ...keyed, sluice: ["state: Stopped"] });
     world.source.say(otherKey, { ...sales, sluice: ["depends_on: [orders]"] });
     await outcomes(reconciler);
     expect(readyOf(reconciler, "sales-eu")).toContain("DependencyNotReady");
