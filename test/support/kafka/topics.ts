@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import kafkajs, { type Admin } from "kafkajs";
 
 /** Runs `use` on an administrator's connection of its own: a broker that was restarted in between does no harm. */
@@ -28,12 +29,15 @@ export class KafkaTopics {
     this.#withAdmin = withAdmin;
   }
 
-  /** Resolves when every partition has its leader. */
+  /** Resolves when every partition takes requests. */
   async create(topic: string, { partitions = 1, config = {} }: NewTopic = {}): Promise<void> {
     const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
     const wanted = { topic, numPartitions: partitions, replicationFactor: 1, configEntries };
-    const isNew = await this.#withAdmin((admin) => admin.createTopics({ topics: [wanted] }));
-    if (!isNew) throw new Error(`topic ${topic} is there already; take a name of its own for every test`);
+    await this.#withAdmin(async (admin) => {
+      const isNew = await admin.createTopics({ topics: [wanted], waitForLeaders: false });
+      if (!isNew) throw new Error(`topic ${topic} is there already; take a name of its own for every test`);
+      await takesRequests(admin, topic, partitions);
+    });
   }
 
   async delete(topic: string): Promise<void> {
@@ -42,7 +46,10 @@ export class KafkaTopics {
 
   /** @param total how many there are to be, the old ones included. */
   async addPartitions(topic: string, total: number): Promise<void> {
-    await this.#withAdmin((admin) => admin.createPartitions({ topicPartitions: [{ topic, count: total }] }));
+    await this.#withAdmin(async (admin) => {
+      await admin.createPartitions({ topicPartitions: [{ topic, count: total }] });
+      await takesRequests(admin, topic, total);
+    });
   }
 
   /** Replaces what was set at the topic, such as `retention.ms`. */
@@ -75,4 +82,22 @@ export class KafkaTopics {
     const found = await this.#withAdmin((admin) => admin.fetchTopicOffsets(topic));
     return found.toSorted((a, b) => a.partition - b.partition).map((partition) => Number(partition[end]));
   }
+}
+
+const lookMs = 10;
+
+/**
+ * Resolves when the leaders of all partitions answer. Metadata name them some moments before they take requests. Until then
+ * a request that some of them refuse is sent again as a whole by a producer that is not idempotent: what the others took is
+ * there twice.
+ */
+async function takesRequests(admin: Admin, topic: string, partitions: number): Promise<void> {
+  const answering = (): Promise<number> =>
+    admin.fetchTopicOffsets(topic).then((offsets) => offsets.length, ignoreRetriable);
+  while ((await answering()) < partitions) await sleep(lookMs);
+}
+
+function ignoreRetriable(error: unknown): number {
+  if (error instanceof kafkajs.KafkaJSError && error.retriable) return 0;
+  throw error;
 }
