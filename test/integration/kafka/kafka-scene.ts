@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, onTestFailed } from "vitest";
 import { consumerGroup, type PipelineHealth } from "../../../engine/index.ts";
 import type { EngineOptions, PipelineConfig } from "../../../schemas/pipeline.ts";
 import { defaultOptions } from "../../../schemas/index.ts";
@@ -64,6 +64,9 @@ export class KafkaScene {
   ): Promise<void> {
     const proxy = await ClickHouseProxy.start(server.url);
     const scene = new KafkaScene(kafka, server, proxy, await TestEngine.open({ kafka: quick }));
+    let isOver = false;
+    // What failed is often a wait that never ended: what it waited for says why.
+    onTestFailed(async () => void (isOver || console.error(JSON.stringify(await scene.#state()))));
     try {
       await kafka.topics.create(scene.topic, { partitions, config });
       await server.client.command({
@@ -71,6 +74,7 @@ export class KafkaScene {
       });
       await play(scene);
     } finally {
+      isOver = true;
       await scene.running.close();
       await scene.proxy.close();
       await kafka.topics.delete(scene.topic);
@@ -129,6 +133,12 @@ export class KafkaScene {
       }
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
+  }
+
+  async #state(): Promise<object> {
+    const health = this.running.engine.list().map(({ pipeline_id }) => this.running.engine.health(pipeline_id));
+    const ends = await this.kafka.topics.endOffsets(this.topic).catch(String);
+    return { health, ends, rows: await this.ids().then(({ length }) => length, String) };
   }
 
   until(isAsWished: (health: PipelineHealth) => boolean): Promise<PipelineHealth> {

@@ -40,8 +40,12 @@ export class KafkaTopics {
     });
   }
 
+  /** Resolves when it is gone: one that is created under its name before that may be taken for it. */
   async delete(topic: string): Promise<void> {
-    await this.#withAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
+    await this.#withAdmin(async (admin) => {
+      await admin.deleteTopics({ topics: [topic] });
+      while ((await admin.listTopics()).includes(topic)) await sleep(lookMs);
+    });
   }
 
   /** @param total how many there are to be, the old ones included. */
