@@ -45,10 +45,17 @@ export const rootNode = schema as unknown as SchemaNode;
 
 const definitions = schema.definitions as unknown as Readonly<Record<string, SchemaNode>>;
 
+/** Nodes that have a `$ref`, with its keywords: each value of each document is looked up. */
+const targeted = new WeakMap<SchemaNode, SchemaNode>();
+
 /** A node with the keywords of its `$ref`; its own win. */
 export function resolved(node: SchemaNode): SchemaNode {
-  const target = node.$ref === undefined ? undefined : definitions[node.$ref.replace("#/definitions/", "")];
-  return { ...target, ...node };
+  if (node.$ref === undefined) return node;
+  const known = targeted.get(node);
+  if (known !== undefined) return known;
+  const whole = { ...definitions[node.$ref.replace("#/definitions/", "")], ...node };
+  targeted.set(node, whole);
+  return whole;
 }
 
 /**

@@ -26,11 +26,9 @@ export class View {
   }
 
   get(...keys: string[]): View {
-    const [key, ...rest] = keys;
-    if (key === undefined) return this;
-    const { value } = this;
-    const held = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-    return new View(this.document, [...this.path, key], held).get(...rest);
+    let { value } = this;
+    for (const key of keys) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    return new View(this.document, [...this.path, ...keys], value);
   }
 
   /** Entries of a list, at most `most`; none if it is not a list. */

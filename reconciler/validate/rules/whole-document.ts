@@ -16,15 +16,31 @@ const unresolved = /(?<!\$)\$\{([A-Za-z_]\w*)\}/;
 /** Also one without a name, or with a `{` in it. Stops at the next `$`, so that a text of many open ones is read once. */
 const misplaced = /(?<!\$)\$\{(?:env|file):[^}$]*\}/;
 
-function* secretTexts(view: View): Iterable<Problem> {
+type TextRule = (view: View, text: string) => Iterable<Problem>;
+
+function secretTexts(document: View): Iterable<Problem> {
+  return secretTextsIn(document, new Map());
+}
+
+/** `known`: the rules of texts that were read before. An alias may use a long text in thousands of places. */
+function* secretTextsIn(view: View, known: Map<string, TextRule>): Iterable<Problem> {
   for (const member of [...view.members(), ...view.items()]) {
     const { text } = member;
-    if (text === undefined) yield* secretTexts(member);
+    if (text === undefined) yield* secretTextsIn(member, known);
     else if (isSecret(member.path)) yield* secretText(member, text);
-    else if (misplaced.test(text)) yield* misplacedReference(member, text);
-    else if (credentials.test(text)) yield* plainText(member, text);
-    else yield* unresolvedReference(member, text);
+    else {
+      const rule = known.get(text) ?? shownTextRule(text);
+      known.set(text, rule);
+      yield* rule(member, text);
+    }
   }
+}
+
+/** What a text breaks in a field whose value is shown. */
+function shownTextRule(text: string): TextRule {
+  if (misplaced.test(text)) return misplacedReference;
+  if (credentials.test(text)) return plainText;
+  return unresolved.test(text) ? unresolvedReference : () => [];
 }
 
 /** Each is read when the pipeline starts, and looked at again at each turn. */
@@ -58,8 +74,7 @@ function* misplacedReference(view: View, text: string): Iterable<Problem> {
 }
 
 function* unresolvedReference(view: View, text: string): Iterable<Problem> {
-  const [spelled, name] = unresolved.exec(text) ?? [];
-  if (spelled === undefined) return;
+  const [spelled = "", name] = unresolved.exec(text) ?? [];
   yield view.problem("REFERENCE", {
     expected: "a variable such as ${var:NAME}, or $${ for a plain ${",
     found: printable(spelled),
