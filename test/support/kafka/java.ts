@@ -10,7 +10,7 @@ const graceMs = 15_000;
 const toolMs = 60_000;
 
 /** For programs whose life is mostly their start: compilation for the long run never pays. */
-const frugal = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"];
+export const frugal = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"];
 
 /** A class with `main`, its arguments, and where it is found. */
 export interface Program {
