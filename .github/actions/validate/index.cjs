@@ -8679,8 +8679,12 @@ function highest(given4) {
   return top;
 }
 function resolved(node) {
-  const target = node.$ref === void 0 ? void 0 : definitions[node.$ref.replace("#/definitions/", "")];
-  return { ...target, ...node };
+  if (node.$ref === void 0) return node;
+  const known2 = targeted.get(node);
+  if (known2 !== void 0) return known2;
+  const whole4 = { ...definitions[node.$ref.replace("#/definitions/", "")], ...node };
+  targeted.set(node, whole4);
+  return whole4;
 }
 function effectOf(path2, { withDedup = false } = {}) {
   const fields = nodesAt(path2);
@@ -8728,7 +8732,7 @@ function childrenOf(node, segment) {
     ...(oneOf2 ?? []).flatMap((variant) => childrenOf(variant, segment))
   ];
 }
-var effects, rootNode, definitions, anyEntry, secrets, fieldNames;
+var effects, rootNode, definitions, targeted, anyEntry, secrets, fieldNames;
 var init_annotations = __esm({
   "schemas/annotations.ts"() {
     "use strict";
@@ -8736,6 +8740,7 @@ var init_annotations = __esm({
     effects = ["none", "hot", "restart", "forget", "refuse"];
     rootNode = pipeline_v3_schema_default;
     definitions = pipeline_v3_schema_default.definitions;
+    targeted = /* @__PURE__ */ new WeakMap();
     anyEntry = "[]";
     secrets = [...secretsIn(rootNode, [])];
     fieldNames = new Set(namesIn(rootNode));
@@ -22899,15 +22904,25 @@ var init_no_effect = __esm({
 });
 
 // reconciler/validate/rules/whole-document.ts
-function* secretTexts2(view) {
+function secretTexts2(document2) {
+  return secretTextsIn(document2, /* @__PURE__ */ new Map());
+}
+function* secretTextsIn(view, known2) {
   for (const member2 of [...view.members(), ...view.items()]) {
     const { text: text5 } = member2;
-    if (text5 === void 0) yield* secretTexts2(member2);
+    if (text5 === void 0) yield* secretTextsIn(member2, known2);
     else if (isSecret(member2.path)) yield* secretText(member2, text5);
-    else if (misplaced.test(text5)) yield* misplacedReference(member2, text5);
-    else if (credentials2.test(text5)) yield* plainText(member2, text5);
-    else yield* unresolvedReference(member2, text5);
+    else {
+      const rule = known2.get(text5) ?? shownTextRule(text5);
+      known2.set(text5, rule);
+      yield* rule(member2, text5);
+    }
   }
+}
+function shownTextRule(text5) {
+  if (misplaced.test(text5)) return misplacedReference;
+  if (credentials2.test(text5)) return plainText;
+  return unresolved.test(text5) ? unresolvedReference : () => [];
 }
 function* secretText(view, text5) {
   const { length } = referencesIn(text5);
@@ -22933,8 +22948,7 @@ function* misplacedReference(view, text5) {
   });
 }
 function* unresolvedReference(view, text5) {
-  const [spelled2, name3] = unresolved.exec(text5) ?? [];
-  if (spelled2 === void 0) return;
+  const [spelled2 = "", name3] = unresolved.exec(text5) ?? [];
   yield view.problem("REFERENCE", {
     expected: "a variable such as ${var:NAME}, or $${ for a plain ${",
     found: printable2(spelled2),
@@ -23468,11 +23482,9 @@ var init_view = __esm({
         return new _View(document2, [], document2.value);
       }
       get(...keys2) {
-        const [key, ...rest] = keys2;
-        if (key === void 0) return this;
-        const { value } = this;
-        const held2 = isObject(value) && Object.hasOwn(value, key) ? value[key] : void 0;
-        return new _View(this.document, [...this.path, key], held2).get(...rest);
+        let { value } = this;
+        for (const key of keys2) value = isObject(value) && Object.hasOwn(value, key) ? value[key] : void 0;
+        return new _View(this.document, [...this.path, ...keys2], value);
       }
       /** Entries of a list, at most `most`; none if it is not a list. */
       items(most3) {

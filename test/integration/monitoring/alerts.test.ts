@@ -175,6 +175,12 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 beforeEach(({ skip }) => requireOrSkip(obstacle, skip));
 
+/** Minutes as promtool prints them, such as 23h2m. */
+function spelled(all: number): string {
+  const [hours, left] = [Math.floor(all / 60), all % 60];
+  return `${hours > 0 ? `${hours}h` : ""}${left > 0 ? `${left}m` : ""}`;
+}
+
 /** A minute, and the rule that must not fire then. */
 type Look = [minute: number, alert: string];
 
@@ -213,10 +219,11 @@ describe("the alert rules", () => {
       gone?.test(name) === true ? `0+60x${hour} _x${minutes}` : values,
     ]);
     const series = { ...Object.fromEntries(kept), ...begins } as Series;
-    expect(await fires({ series, at: [[hour - 1, alert]] })).toBe("");
-    // Where none is expected, promtool says which fires.
-    const said = await fires({ series, at: [[hour + within, alert]] });
+    const looks: Look[] = [hour - 1, hour + within].map((minute) => [minute, alert]);
+    // Where none is expected, promtool says which fires, and when.
+    const said = await fires({ series, at: looks });
     expect(said).toMatch(new RegExp(`got:\\[\\s*0:\\s*Labels:\\{alertname="${alert}"`));
+    expect(said.match(/time: [0-9hms]+/g)).toEqual([`time: ${spelled(hour + within)}`]);
   });
 });
 
