@@ -8,6 +8,8 @@ import { readTable } from "./table.ts";
 
 /** Milliseconds: how long a pipeline may take for one event, how long it may be paused, and between two looks. */
 const [patience, longestPause, interval] = [30_000, 1_500, 1];
+/** Milliseconds that a statement may take. */
+const longestStatement = 10_000;
 /** Pushed events are stamped by the clock of the machine, and none is to be too old by that of the test. */
 const noAge = "876000h";
 const defaultBegin = "2026-01-01T00:00:00Z";
@@ -68,7 +70,7 @@ export class Trial {
     } finally {
       await this.#engine.terminate(pipeline_id).catch(() => undefined);
       await this.#engine.delete(pipeline_id).catch(() => undefined);
-      await this.#engine.sql(`DROP DATABASE IF EXISTS ${this.#database}`).catch(() => undefined);
+      await this.#run(`DROP DATABASE IF EXISTS ${this.#database}`, "the removal").catch(() => undefined);
       this.#threads.end(pipeline_id);
     }
   }
@@ -83,13 +85,27 @@ export class Trial {
   async #start(): Promise<void> {
     const { create } = this.#test;
     await this.#engine.sql(`CREATE DATABASE ${this.#database}`);
-    for (const statement of create ?? []) {
+    for (const [index, statement] of (create ?? []).entries()) {
       const own = withoutDatabase(statement, this.#pipeline.config.sink.connection_params.database);
-      await this.#engine.sql(own, "TSV", this.#database);
+      await this.#run(own, `create[${index}]`, this.#database);
     }
     const { access_token: _ownToken, ...options } = this.#pipeline.options;
     const created = await this.#engine.create(this.#config, { ...options, create_table: create === undefined });
     this.#token = created.access_token ?? "";
+  }
+
+  /** Runs a statement, and gives up where it takes too long: what it may set itself, such as its longest time, is no bound. */
+  async #run(statement: string, what: string, database?: string): Promise<void> {
+    const isOver = new AbortController();
+    const late = sleep(longestStatement, isOver.signal).then(() => {
+      const expected = `expected it to end within ${longestStatement / 1000} s`;
+      if (!isOver.signal.aborted) throw new TrialFailure(`${what}: ${expected}, found that it still runs`);
+    });
+    try {
+      await Promise.race([this.#engine.sql(statement, "TSV", database), late]);
+    } finally {
+      isOver.abort();
+    }
   }
 
   async #outcomeOf(index: number): Promise<Outcome> {

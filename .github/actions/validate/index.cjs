@@ -42766,13 +42766,16 @@ async function filesOfFolder(folder, { unread, tests }) {
   const files = withoutIgnored(revision.files).filter(({ path: path2 }) => !links.has(path2));
   for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path5.join)(folder, path2));
   const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path5.join)(folder, path2), below: path2, bytes }));
-  for (const { path: below, reason: reason2 } of revision.skipped.filter(({ path: path2 }) => isPipelineFile(path2))) {
+  for (const { path: below, reason: reason2 } of revision.skipped.filter(isOurs)) {
     const path2 = (0, import_node_path5.join)(folder, below);
     const bytes = await readAtMost(path2, maxFileBytes + 1).catch(() => Buffer.alloc(0));
-    if (bytes.length > maxFileBytes) found2.push({ path: path2, below, bytes });
+    if (bytes.length > maxFileBytes && isPipelineFile(below)) found2.push({ path: path2, below, bytes });
     else unread.push({ path: path2, reason: reason2 });
   }
   return found2;
+}
+function isOurs({ path: path2 }) {
+  return isPipelineFile(path2) || isTestFile(path2);
 }
 var ofGit = "a symbolic link, which is not followed in a Git repository: put the file itself here";
 async function linksIn(folder, files) {

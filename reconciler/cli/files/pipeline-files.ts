@@ -19,7 +19,7 @@ export interface PipelineFiles {
   files: SourceFile[];
   /** The paths of those that were named themselves. */
   named: Set<string>;
-  /** Files that look like pipelines, and that the daemon does not read. */
+  /** Files that look like pipelines or their tests, and that are not read. */
   unread: SkippedFile[];
   /** The paths of files with tests of pipelines. */
   tests: string[];
@@ -107,14 +107,19 @@ async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<F
   const found: Found[] = files
     .filter(({ path }) => isPipelineFile(path))
     .map(({ path, bytes }) => ({ path: join(folder, path), below: path, bytes }));
-  for (const { path: below, reason } of revision.skipped.filter(({ path }) => isPipelineFile(path))) {
+  for (const { path: below, reason } of revision.skipped.filter(isOurs)) {
     const path = join(folder, below);
     const bytes = await readAtMost(path, maxFileBytes + 1).catch(() => Buffer.alloc(0));
-    // A file that was skipped for its size is reported like any other problem of a file.
-    if (bytes.length > maxFileBytes) found.push({ path, below, bytes });
+    // A pipeline file that was skipped for its size is reported like any other problem of a file.
+    if (bytes.length > maxFileBytes && isPipelineFile(below)) found.push({ path, below, bytes });
     else unread.push({ path, reason });
   }
   return found;
+}
+
+/** Whether a file would be read as a pipeline or as its tests. */
+function isOurs({ path }: SkippedFile): boolean {
+  return isPipelineFile(path) || isTestFile(path);
 }
 
 /** Why a link within a Git work tree is not read. */

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { casesOf, type TestCase, type TestedFiles } from "../../pipeline-tests/cases.ts";
-import { pipelinesOfTest, testsOfPipeline } from "../../validate/orphaned-tests.ts";
+import { isTestFile, pipelinesOfTest, testsOfPipeline } from "../../validate/orphaned-tests.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { printable } from "../invocation/terminal.ts";
@@ -10,10 +10,12 @@ import { existingFiles, fileAt, foldersText, pipelineFile, pipelineFiles } from 
 
 /**
  * The files of tests that `paths` name, and those beside pipeline files that they name, each with the file of its
- * pipelines. Throws CliError where there is no file of tests, and for one without pipelines.
+ * pipelines. Throws CliError where there is no file of tests, for one without pipelines, and for one that is not read.
  */
 export async function testedFiles(paths: readonly string[]): Promise<TestedFiles[]> {
-  const { tests, named } = await pipelineFiles([...paths]);
+  const { tests, named, unread } = await pipelineFiles([...paths]);
+  const missed = unread.find(({ path }) => isTestFile(path));
+  if (missed !== undefined) throw new CliError(`${missed.path}: expected a file of tests, found ${missed.reason}`);
   const beside = await Promise.all([...named].map((path) => existingFiles(testsOfPipeline(path))));
   const found = [...new Map([...tests, ...beside.flat()].map((path) => [resolve(path), path])).values()];
   if (found.length === 0) {

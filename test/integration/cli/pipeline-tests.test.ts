@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -448,6 +448,30 @@ test("a fault that ends a thread of the engine fails its test alone, with what i
     expect(await out).toContain("2 tests: 1 passed, 1 failed");
     expect(await err).not.toContain("planted");
   }
+});
+
+test("a statement of create that takes too long fails its test, and the others run", async () => {
+  await put("endless/orders.yaml", webhook);
+  const create = `["CREATE TABLE endless ENGINE = Memory AS SELECT sleepEachRow(1) FROM numbers(3000) SETTINGS max_block_size = 1"]`;
+  await put(
+    "endless/orders.test.yaml",
+    `tests:\n  - { name: a, create: ${create}, events: [] }\n  - { name: b, events: [], expect: { rows: [] } }\n`,
+  );
+  const { code, out } = await run("test", "endless");
+  expect(out).toContain("create[0]: expected it to end within 10 s");
+  expect(out).toContain("2 tests: 1 passed, 1 failed");
+  expect(code).toBe(1);
+}, 60_000);
+
+test("tests that cannot be read fail the run", async () => {
+  await put("linked/orders.yaml", webhook);
+  await put("elsewhere.yaml", "tests:\n  - { name: a, events: [], expect: { rows: [] } }\n");
+  await put("linked/own/orders.yaml", webhook);
+  await put("linked/own/orders.test.yaml", "tests:\n  - { name: a, events: [], expect: { rows: [] } }\n");
+  await symlink(join(folder, "elsewhere.yaml"), join(folder, "linked/orders.test.yaml"));
+  const { code, out, err } = await run("test", "linked");
+  expect(err).toContain("linked/orders.test.yaml: expected a file of tests, found a symbolic link");
+  expect({ code, out }).toEqual({ code: 1, out: "" });
 });
 
 test("a signal ends the run after the tests that have begun, fails it, and leaves nothing behind", async () => {

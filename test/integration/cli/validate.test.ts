@@ -224,6 +224,14 @@ describe("the files that are read are those that the daemon reads", () => {
     expect(out + err).not.toContain("of-this-machine");
   });
 
+  test("a file of tests that is a link out of the folder is told", async () => {
+    await put("repo/orders.yaml", pipelineText({ id: "orders" }));
+    const link = join(folder, "repo/orders.test.yaml");
+    await symlink(await put("elsewhere/orders.test.yaml", "tests: []\n"), link);
+    const { code, err } = await sluice("validate", join(folder, "repo"));
+    expect([code, err]).toEqual([1, expect.stringContaining(`${link}: not read: a symbolic link`)]);
+  });
+
   test("a link that leads out of the folder is told", async () => {
     await symlink(await put("elsewhere/orders.yaml", ""), join(folder, "repo/link.yaml"));
     const { code, err } = await sluice("validate", join(folder, "repo"));
