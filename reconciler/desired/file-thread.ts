@@ -42,9 +42,12 @@ const usual: CallLimits = { time: 30_000, memory: 512, idle: 10_000 };
 export class FileThread implements FileReader {
   readonly #thread: BoundedThread<FileQuestion, FileAnswer>;
   readonly #turns = new Mutex();
+  readonly #longestIgnore: number;
 
-  constructor(limits: Partial<CallLimits> = {}) {
-    this.#thread = new BoundedThread(entryPoint("files"), { ...usual, ...limits });
+  constructor(given: Partial<CallLimits> = {}) {
+    const limits = { ...usual, ...given };
+    this.#thread = new BoundedThread(entryPoint("files"), limits);
+    this.#longestIgnore = Math.min(longestIgnore, limits.time);
   }
 
   /** Starts the thread, which loads while other things are done. */
@@ -73,8 +76,8 @@ export class FileThread implements FileReader {
       let costly = 0;
       for (const { path, bytes } of rules) {
         const rule = { path, bytes: new Uint8Array(bytes) };
-        const answer =
-          costly >= mostCostly ? "exhausted" : await this.#ask({ type: "ignored", rule, paths }, signal, longestIgnore);
+        const question = { type: "ignored", rule, paths } as const;
+        const answer = costly >= mostCostly ? "exhausted" : await this.#ask(question, signal, this.#longestIgnore);
         if (answer === "exhausted") costly += 1;
         found.push(answer === "exhausted" ? "costly" : (answer.ignored ?? []));
       }

@@ -80,7 +80,7 @@ test("a file beyond the memory of one file is refused, and the others are read",
 });
 
 test("patterns of a .sluiceignore that take without end leave its own folder out", async () => {
-  thread = new FileThread();
+  thread = new FileThread({ time: 2_000 });
   const rules = fileOf(`${"**/a/".repeat(4)}b\n`, "team/.sluiceignore");
   const deep = `team/${"a/".repeat(200)}orders.yaml`;
   const files = [rules, fileOf(goodPipeline, deep), pipeline("alpha")];
