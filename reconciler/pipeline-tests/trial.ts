@@ -96,16 +96,13 @@ export class Trial {
 
   /** Runs a statement, and gives up where it takes too long: what it may set itself, such as its longest time, is no bound. */
   async #run(statement: string, what: string, database?: string): Promise<void> {
-    const isOver = new AbortController();
-    const late = sleep(longestStatement, isOver.signal).then(() => {
-      const expected = `expected it to end within ${longestStatement / 1000} s`;
-      if (!isOver.signal.aborted) throw new TrialFailure(`${what}: ${expected}, found that it still runs`);
-    });
-    try {
-      await Promise.race([this.#engine.sql(statement, "TSV", database), late]);
-    } finally {
-      isOver.abort();
-    }
+    const over = new AbortController();
+    const ended = this.#engine.sql(statement, "TSV", database).then(() => true);
+    const late = sleep(longestStatement, over.signal).then(() => false);
+    const hasEnded = await Promise.race([ended, late]).finally(() => over.abort());
+    if (hasEnded) return;
+    const expected = `expected it to end within ${longestStatement / 1000} s`;
+    throw new TrialFailure(`${what}: ${expected}, found that it still runs`);
   }
 
   async #outcomeOf(index: number): Promise<Outcome> {

@@ -9,7 +9,7 @@ import { Daemon } from "../../examples/quickstart/daemon.ts";
 import { PipelineRepository } from "../../examples/quickstart/repository.ts";
 import { sluice } from "../support/daemon.ts";
 import { classPath } from "../support/kafka/distribution.ts";
-import { frugal } from "../support/kafka/java.ts";
+import { commandLine } from "../support/kafka/java.ts";
 import { useOwnKafka } from "../support/kafka/use-kafka.ts";
 import { freeAddresses } from "../support/ports.ts";
 import { blocksOf, pages, type Block } from "../support/docs/pages.ts";
@@ -40,8 +40,9 @@ beforeAll(async () => {
   await writeFile(join(tools, "npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec ${built}\n`);
   await writeFile(join(tools, "sluice"), `#!/bin/sh\nexec ${built}\n`);
   for (const [tool, main] of Object.entries(kafkaTools)) {
-    const java = `exec java -Xmx128m ${frugal.join(" ")} -cp "$(cat "${tools}/class-path")" org.apache.kafka.tools.${main} "$@"`;
-    await writeFile(join(tools, tool), `#!/bin/sh\n${java}\n`);
+    const program = { main: `org.apache.kafka.tools.${main}`, args: [`"$@"`], heapMegabytes: 128 };
+    const java = commandLine({ ...program, classPath: `"$(cat "${tools}/class-path")"` });
+    await writeFile(join(tools, tool), `#!/bin/sh\nexec ${java.join(" ")}\n`);
   }
   for (const name of ["npx", "sluice", ...Object.keys(kafkaTools)]) await chmod(join(tools, name), 0o755);
 });

@@ -33878,12 +33878,12 @@ var init_differences = __esm({
 });
 
 // reconciler/plan/decide/changes.ts
-function nothing2() {
+function nothing3() {
   return { effect: "none", fields: [], calls: [], after: [] };
 }
 function about(desired) {
   const { file, line, column } = desired.place([]);
-  return { pipeline_id: desired.pipeline_id, file, line, column, ...nothing2() };
+  return { pipeline_id: desired.pipeline_id, file, line, column, ...nothing3() };
 }
 function noOp(desired, cause, why) {
   return { ...about(desired), kind: "no-op", cause, why };
@@ -34884,7 +34884,7 @@ function frozen(pipeline_id, { cause, what: obstacle, ...place }, { pipelines })
   const status = pipelines.get(pipeline_id)?.status;
   const facts = { obstacle, ...status !== void 0 && { status } };
   const why = { code: "FileUnusable", facts };
-  const left = { pipeline_id, why, ...place, ...nothing2() };
+  const left = { pipeline_id, why, ...place, ...nothing3() };
   return cause === "DuplicateId" || status === void 0 ? { ...left, kind: "refuse", cause } : { ...left, kind: "no-op", cause };
 }
 function obstacleOf({ file, line, problems }) {
@@ -34928,16 +34928,16 @@ function isOver(waiting, { limit: limit2, begun, of }) {
 function overBudget({ pipeline_id, file = "" }, waiting, budget) {
   const { begun, of, limit: limit2 } = budget;
   const why = { code: "DeletionBudget", facts: { file, waiting, begun, of, limit: limit2 } };
-  return { pipeline_id, file, ...nothing2(), kind: "refuse", cause: "DeletionBudget", why };
+  return { pipeline_id, file, ...nothing3(), kind: "refuse", cause: "DeletionBudget", why };
 }
 function judge(present, actual, wanted, exchanged) {
   const { pipeline_id } = present;
   const entry3 = Object.hasOwn(actual.owned, pipeline_id) ? actual.owned[pipeline_id] : void 0;
   if (entry3 === void 0) {
     const why = { code: "NotOwned", facts: {} };
-    return { change: { pipeline_id, ...nothing2(), kind: "no-op", cause: "NotOwned", why }, isCounted: false };
+    return { change: { pipeline_id, ...nothing3(), kind: "no-op", cause: "NotOwned", why }, isCounted: false };
   }
-  const gone = { pipeline_id, file: entry3.file, ...nothing2() };
+  const gone = { pipeline_id, file: entry3.file, ...nothing3() };
   const underway = actual.busy.get(pipeline_id);
   const inProgress = { ...gone, kind: "no-op", cause: "InProgress", why: { code: "InProgress", facts: {} } };
   if (underway !== void 0 && underway.wish === void 0) return { change: inProgress, isCounted: false };
@@ -34989,7 +34989,7 @@ function idChanged(file, exchange) {
   return { code: "IdChanged", facts: { file, ...exchange } };
 }
 function deletion(present, { file }) {
-  const gone = { pipeline_id: present.pipeline_id, file, ...nothing2() };
+  const gone = { pipeline_id: present.pipeline_id, file, ...nothing3() };
   const trigger = { ending: "prune", file };
   const step = endOf(present, "prune");
   if (step.kind === "waits") {
@@ -35159,7 +35159,7 @@ function stopFirst(stop, change) {
   return {
     ...placeOf(change),
     ...missing_secret !== void 0 && { missing_secret },
-    ...nothing2(),
+    ...nothing3(),
     kind: "stop",
     cause: "StateWished",
     why: whyStopped(stop),
@@ -35173,7 +35173,7 @@ function stoppedBy(stop, change) {
   const runsForIt = (change.kind === "delete" || change.kind === "recreate") && change.calls.includes("resume");
   if (!runsForIt) return change;
   const waiting = { ...why, facts: { ...why.facts, waits: change.why } };
-  return { ...placeOf(change), ...nothing2(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
+  return { ...placeOf(change), ...nothing3(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
 }
 function whyStopped(stop) {
   return { code: "StoppedByOperator", facts: { ...asked(stop), until: stop.until } };
@@ -35217,10 +35217,10 @@ function assumedState(pipelines, limit2) {
   };
 }
 function assumed({ pipeline_id, config, options, directives: { state } }) {
-  const nothing3 = { held: 0, pending_batches: 0, dead_letters: 0 };
+  const nothing4 = { held: 0, pending_batches: 0, dead_letters: 0 };
   const position2 = hasConsumerGroup(config) ? { lag: 0, uncommitted: 0 } : {};
   const join14 = config.join === void 0 ? {} : { join: { rows: 0 } };
-  return { pipeline_id, config, options, status: state, ...nothing3, ...position2, ...join14 };
+  return { pipeline_id, config, options, status: state, ...nothing4, ...position2, ...join14 };
 }
 function entryOf4({ file, directives: { prune, suspend, state } }) {
   return { file, prune, suspend, ...state === "Terminated" && { terminated: true } };
@@ -42768,12 +42768,13 @@ async function filesOfFolder(folder, { unread, tests }) {
   const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path5.join)(folder, path2), below: path2, bytes }));
   for (const { path: below, reason: reason2 } of revision.skipped.filter(isOurs)) {
     const path2 = (0, import_node_path5.join)(folder, below);
-    const bytes = await readAtMost(path2, maxFileBytes + 1).catch(() => Buffer.alloc(0));
-    if (bytes.length > maxFileBytes && isPipelineFile(below)) found2.push({ path: path2, below, bytes });
+    const bytes = isPipelineFile(below) ? await readAtMost(path2, maxFileBytes + 1).catch(() => nothing2) : nothing2;
+    if (bytes.length > maxFileBytes) found2.push({ path: path2, below, bytes });
     else unread.push({ path: path2, reason: reason2 });
   }
   return found2;
 }
+var nothing2 = Buffer.alloc(0);
 function isOurs({ path: path2 }) {
   return isPipelineFile(path2) || isTestFile(path2);
 }

@@ -109,13 +109,15 @@ async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<F
     .map(({ path, bytes }) => ({ path: join(folder, path), below: path, bytes }));
   for (const { path: below, reason } of revision.skipped.filter(isOurs)) {
     const path = join(folder, below);
-    const bytes = await readAtMost(path, maxFileBytes + 1).catch(() => Buffer.alloc(0));
+    const bytes = isPipelineFile(below) ? await readAtMost(path, maxFileBytes + 1).catch(() => nothing) : nothing;
     // A pipeline file that was skipped for its size is reported like any other problem of a file.
-    if (bytes.length > maxFileBytes && isPipelineFile(below)) found.push({ path, below, bytes });
+    if (bytes.length > maxFileBytes) found.push({ path, below, bytes });
     else unread.push({ path, reason });
   }
   return found;
 }
+
+const nothing = Buffer.alloc(0);
 
 /** Whether a file would be read as a pipeline or as its tests. */
 function isOurs({ path }: SkippedFile): boolean {

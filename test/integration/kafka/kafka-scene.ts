@@ -66,7 +66,9 @@ export class KafkaScene {
     const scene = new KafkaScene(kafka, server, proxy, await TestEngine.open({ kafka: quick }));
     let isOver = false;
     // What failed is often a wait that never ended: what it waited for says why.
-    onTestFailed(async () => void (isOver || console.error(JSON.stringify(await scene.#state()))));
+    onTestFailed(async () => {
+      if (!isOver) console.error(JSON.stringify(await scene.#state()));
+    });
     try {
       await kafka.topics.create(scene.topic, { partitions, config });
       await server.client.command({

@@ -9,14 +9,7 @@ const inScene = useScenes(useKafka());
 /** Deletes the topic and creates one of the same name. */
 async function recreate({ kafka, topic }: KafkaScene, partitions = 1): Promise<void> {
   await kafka.topics.delete(topic);
-  for (;;) {
-    const isThere = await kafka.topics.create(topic, { partitions }).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  await kafka.topics.create(topic, { partitions });
 }
 
 /** Writes so many events and stops; then the topic is another one, which holds more than was read of the first. */

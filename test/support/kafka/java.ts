@@ -10,7 +10,7 @@ const graceMs = 15_000;
 const toolMs = 60_000;
 
 /** For programs whose life is mostly their start: compilation for the long run never pays. */
-export const frugal = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"];
+const frugal = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"];
 
 /** A class with `main`, its arguments, and where it is found. */
 export interface Program {
@@ -22,7 +22,8 @@ export interface Program {
   flags?: readonly string[];
 }
 
-function commandLine({ classPath, main, args, heapMegabytes, flags = [] }: Program): string[] {
+/** The words of the command that runs a program. */
+export function commandLine({ classPath, main, args, heapMegabytes, flags = [] }: Program): string[] {
   return ["java", `-Xmx${heapMegabytes}m`, ...frugal, ...flags, "-cp", classPath, main, ...args];
 }
 
