@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { BatchReader } from "../../../engine/batch/reader.ts";
 import { Event } from "../../../engine/event/event.ts";
 import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
@@ -72,6 +72,8 @@ const ranges = async (reader: BatchReader, count: number, by = line()): Promise<
   return found;
 };
 
+afterEach(() => vi.useRealTimers());
+
 describe("a batch", () => {
   test("is full at max_batch_size rows, however long it might wait", async () => {
     const { reader } = assemblerOf(sourceOf(10), 4, "1h");
@@ -90,10 +92,13 @@ describe("a batch", () => {
   });
 
   test("that is due holds everything that had come by then", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const source = sourceOf(7, 1);
     const { reader } = assemblerOf(source, 100, "60ms");
     const batch = reader.next(line(), () => 1, nothing);
-    setTimeout(() => source.arrived(7), 20);
+    await vi.advanceTimersByTimeAsync(20);
+    source.arrived(7);
+    await vi.advanceTimersByTimeAsync(40);
     expect((await batch)?.ranges).toEqual([{ feed: "", base: 1, first: 1, last: 7, count: 7 }]);
   });
 
