@@ -1,4 +1,3 @@
-import type { Engine } from "../../engine/index.ts";
 import { parseExactly } from "../../engine/language.ts";
 import type { Row } from "./outcome.ts";
 
@@ -22,15 +21,18 @@ export interface TableRows {
   isOrdered: boolean;
 }
 
-/** Reads a table of a database. Throws an Error for more rows than are compared, and an EngineError. */
-export async function readTable(engine: Engine, database: string, table: string): Promise<TableRows> {
+/** The result of a query, as `format` prints it, with the names of one database. */
+export type Sql = (query: string, format: string) => Promise<string>;
+
+/** Reads a table of the database of `sql`. Throws an Error for more rows than are compared, and what `sql` throws. */
+export async function readTable(sql: Sql, database: string, table: string): Promise<TableRows> {
   const named = `name = '${table.replaceAll(/[\\']/g, "\\$&")}'`;
-  const kinds = await engine.sql(`SELECT engine FROM system.tables WHERE database = '${database}' AND ${named}`, "TSV");
+  const kinds = await sql(`SELECT engine FROM system.tables WHERE database = '${database}' AND ${named}`, "TSV");
   const isOrdered = kinds.trim().endsWith("MergeTree");
   const places = isOrdered ? ", _part AS `_part`, _part_offset AS `_part_offset`" : "";
   const from = `\`${table.replaceAll(/[\\`]/g, "\\$&")}\``;
   const query = `SELECT *${places} FROM ${from} LIMIT ${mostRows + 1} SETTINGS ${settings}`;
-  const text = await engine.sql(query, "JSONEachRow", database);
+  const text = await sql(query, "JSONEachRow");
   const found = text
     .split("\n")
     .flatMap((line) => (line === "" ? [] : [parseExactly(line) as Record<string, unknown>]));

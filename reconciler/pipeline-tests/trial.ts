@@ -4,7 +4,7 @@ import { durationMs, type EngineOptions, type PipelineConfig, type SourceConfig 
 import type { Found, Letter, Outcome, Refusal, Row } from "./outcome.ts";
 import { withoutDatabase } from "./own-names.ts";
 import type { NamedTest } from "./read-tests.ts";
-import { readTable } from "./table.ts";
+import { readTable, type Sql } from "./table.ts";
 
 /** Milliseconds: how long a pipeline may take for one event, how long it may be paused, and between two looks. */
 const [patience, longestPause, interval] = [30_000, 1_500, 1];
@@ -70,7 +70,7 @@ export class Trial {
     } finally {
       await this.#engine.terminate(pipeline_id).catch(() => undefined);
       await this.#engine.delete(pipeline_id).catch(() => undefined);
-      await this.#run(`DROP DATABASE IF EXISTS ${this.#database}`, "the removal").catch(() => undefined);
+      await this.#run("the removal", `DROP DATABASE IF EXISTS ${this.#database}`).catch(() => undefined);
       this.#threads.end(pipeline_id);
     }
   }
@@ -84,23 +84,26 @@ export class Trial {
 
   async #start(): Promise<void> {
     const { create } = this.#test;
-    await this.#engine.sql(`CREATE DATABASE ${this.#database}`);
+    await this.#run("the database", `CREATE DATABASE ${this.#database}`);
     for (const [index, statement] of (create ?? []).entries()) {
       const own = withoutDatabase(statement, this.#pipeline.config.sink.connection_params.database);
-      await this.#run(own, `create[${index}]`, this.#database);
+      await this.#run(`create[${index}]`, own, this.#database);
     }
     const { access_token: _ownToken, ...options } = this.#pipeline.options;
     const created = await this.#engine.create(this.#config, { ...options, create_table: create === undefined });
     this.#token = created.access_token ?? "";
   }
 
-  /** Runs a statement, and gives up where it takes too long: what it may set itself, such as its longest time, is no bound. */
-  async #run(statement: string, what: string, database?: string): Promise<void> {
+  /**
+   * The result of a statement, as TSV where `format` is not given. Throws a TrialFailure where it takes too long: what
+   * it may set itself, such as its longest time, is no bound.
+   */
+  async #run(what: string, statement: string, database?: string, format = "TSV"): Promise<string> {
     const over = new AbortController();
-    const ended = this.#engine.sql(statement, "TSV", database).then(() => true);
-    const late = sleep(longestStatement, over.signal).then(() => false);
-    const hasEnded = await Promise.race([ended, late]).finally(() => over.abort());
-    if (hasEnded) return;
+    const ended = this.#engine.sql(statement, format, database);
+    const late = sleep(longestStatement, over.signal).then(() => undefined);
+    const result = await Promise.race([ended, late]).finally(() => over.abort());
+    if (result !== undefined) return result;
     const expected = `expected it to end within ${longestStatement / 1000} s`;
     throw new TrialFailure(`${what}: ${expected}, found that it still runs`);
   }
@@ -184,7 +187,9 @@ export class Trial {
     const written = outcomes.reduce((sum, outcome) => sum + outcome.written, 0);
     // Without an event, and without a table that the test makes, there may be none.
     if (written === 0 && this.#test.create === undefined) return { outcomes: outcomes.map(withNoRows), rows: [] };
-    const { rows, isOrdered } = await readTable(this.#engine, this.#database, this.#config.sink.table);
+    const { table } = this.#config.sink;
+    const sql: Sql = (query, format) => this.#run(`reading table ${table}`, query, this.#database, format);
+    const { rows, isOrdered } = await readTable(sql, this.#database, table);
     if (!isOrdered || rows.length !== written) return { outcomes, rows };
     let next = 0;
     const attributed = outcomes.map((outcome): Outcome => {
