@@ -160,7 +160,7 @@ export class Folder implements RevisionSource {
     } catch (error) {
       if (under === "") throw unreadable(this.#folder, error);
       if (isBelowHidden) return [];
-      skipped.push({ path: under, reason: `a folder that cannot be read: ${said(error)}` });
+      skipped.push({ path: under, reason: `a folder that cannot be read: ${said(error)}`, isFolder: true });
       return [];
     }
   }

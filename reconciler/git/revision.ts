@@ -52,6 +52,8 @@ export interface SkippedFile {
   /** A file, or the folder that was not entered. */
   path: string;
   reason: string;
+  /** It is a folder, whose files are not known. */
+  isFolder?: true;
 }
 
 /** The description of a source, without credentials. */

@@ -9568,7 +9568,7 @@ var init_codes = __esm({
       DUPLICATE_KEY: error("A mapping has a key twice."),
       IGNORE_COST: error("The patterns of a `.sluiceignore` take too long. No file below its folder is read."),
       NOT_READ: error(
-        "A file that looks like a pipeline is not read, because it is a symbolic link out of the folder, for example."
+        "A file that looks like a pipeline, or a folder, is not read, because it is a symbolic link out of the folder or may not be read, for example."
       ),
       HIDDEN_FILE: error(
         "A hidden file or one named as a test, which is not read, has a pipeline that no other file has any more."
@@ -33490,7 +33490,7 @@ var init_folder = __esm({
         } catch (error2) {
           if (under === "") throw unreadable3(this.#folder, error2);
           if (isBelowHidden2) return [];
-          skipped.push({ path: under, reason: `a folder that cannot be read: ${said(error2)}` });
+          skipped.push({ path: under, reason: `a folder that cannot be read: ${said(error2)}`, isFolder: true });
           return [];
         }
       }
@@ -42766,17 +42766,18 @@ async function filesOfFolder(folder, { unread, tests }) {
   const files = withoutIgnored(revision.files).filter(({ path: path2 }) => !links.has(path2));
   for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path5.join)(folder, path2));
   const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path5.join)(folder, path2), below: path2, bytes }));
-  for (const { path: below, reason: reason2 } of revision.skipped.filter(isOurs)) {
+  for (const one2 of revision.skipped.filter(isOurs)) {
+    const below = one2.path;
     const path2 = (0, import_node_path5.join)(folder, below);
     const bytes = isPipelineFile(below) ? await readAtMost(path2, maxFileBytes + 1).catch(() => nothing2) : nothing2;
     if (bytes.length > maxFileBytes) found2.push({ path: path2, below, bytes });
-    else unread.push({ path: path2, reason: reason2 });
+    else unread.push({ ...one2, path: path2 });
   }
   return found2;
 }
 var nothing2 = Buffer.alloc(0);
-function isOurs({ path: path2 }) {
-  return isPipelineFile(path2) || isTestFile(path2);
+function isOurs({ path: path2, isFolder: isUnread }) {
+  return isUnread === true || isPipelineFile(path2) || isTestFile(path2);
 }
 var ofGit = "a symbolic link, which is not followed in a Git repository: put the file itself here";
 async function linksIn(folder, files) {

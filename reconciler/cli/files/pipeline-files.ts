@@ -19,7 +19,7 @@ export interface PipelineFiles {
   files: SourceFile[];
   /** The paths of those that were named themselves. */
   named: Set<string>;
-  /** Files that look like pipelines or their tests, and that are not read. */
+  /** Files that look like pipelines or their tests, and that are not read, and folders that cannot be. */
   unread: SkippedFile[];
   /** The paths of files with tests of pipelines. */
   tests: string[];
@@ -107,21 +107,22 @@ async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<F
   const found: Found[] = files
     .filter(({ path }) => isPipelineFile(path))
     .map(({ path, bytes }) => ({ path: join(folder, path), below: path, bytes }));
-  for (const { path: below, reason } of revision.skipped.filter(isOurs)) {
+  for (const one of revision.skipped.filter(isOurs)) {
+    const below = one.path;
     const path = join(folder, below);
     const bytes = isPipelineFile(below) ? await readAtMost(path, maxFileBytes + 1).catch(() => nothing) : nothing;
     // A pipeline file that was skipped for its size is reported like any other problem of a file.
     if (bytes.length > maxFileBytes) found.push({ path, below, bytes });
-    else unread.push({ path, reason });
+    else unread.push({ ...one, path });
   }
   return found;
 }
 
 const nothing = Buffer.alloc(0);
 
-/** Whether a file would be read as a pipeline or as its tests. */
-function isOurs({ path }: SkippedFile): boolean {
-  return isPipelineFile(path) || isTestFile(path);
+/** Whether a file would be read as a pipeline or as its tests, or a folder may hold such files. */
+function isOurs({ path, isFolder: isUnread }: SkippedFile): boolean {
+  return isUnread === true || isPipelineFile(path) || isTestFile(path);
 }
 
 /** Why a link within a Git work tree is not read. */

@@ -14,8 +14,9 @@ import { existingFiles, fileAt, foldersText, pipelineFile, pipelineFiles } from 
  */
 export async function testedFiles(paths: readonly string[]): Promise<TestedFiles[]> {
   const { tests, named, unread } = await pipelineFiles([...paths]);
-  const missed = unread.find(({ path }) => isTestFile(path));
-  if (missed !== undefined) throw new CliError(`${missed.path}: expected a file of tests, found ${missed.reason}`);
+  const missed = unread.find(({ path, isFolder }) => isFolder === true || isTestFile(path));
+  if (missed !== undefined)
+    throw new CliError(`${missed.path}: expected to read the tests there, found ${missed.reason}`);
   const beside = await Promise.all([...named].map((path) => existingFiles(testsOfPipeline(path))));
   const found = [...new Map([...tests, ...beside.flat()].map((path) => [resolve(path), path])).values()];
   if (found.length === 0) {

@@ -475,7 +475,7 @@ test("tests that cannot be read fail the run", async () => {
   await put("linked/own/orders.test.yaml", "tests:\n  - { name: a, events: [], expect: { rows: [] } }\n");
   await symlink(join(folder, "elsewhere.yaml"), join(folder, "linked/orders.test.yaml"));
   const { code, out, err } = await run("test", "linked");
-  expect(err).toContain("linked/orders.test.yaml: expected a file of tests, found a symbolic link");
+  expect(err).toContain("linked/orders.test.yaml: expected to read the tests there, found a symbolic link");
   expect({ code, out }).toEqual({ code: 1, out: "" });
 });
 

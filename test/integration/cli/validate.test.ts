@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -240,6 +241,18 @@ describe("the files that are read are those that the daemon reads", () => {
       expect.stringContaining(`${join(folder, "repo/link.yaml")}: not read: a symbolic link`),
     ]);
   });
+});
+
+test("a folder that cannot be read is told, as its files are neither checked nor tested", async () => {
+  // Its path is longer than the system takes, which holds for every user.
+  const enter = `for (let n = 0; n < 20; n += 1) { fs.mkdirSync("d".repeat(250)); process.chdir("d".repeat(250)); }`;
+  execFileSync(process.execPath, ["-e", enter], { cwd: join(folder, "repo") });
+  const validated = await sluice("validate", join(folder, "repo"));
+  const tested = await sluice("test", join(folder, "repo"));
+  execFileSync("rm", ["-r", join(folder, "repo")]);
+  const reason = "a folder that cannot be read: ENAMETOOLONG";
+  expect(validated).toMatchObject({ code: 1, err: expect.stringContaining(`d: not read: ${reason}`) });
+  expect(tested).toMatchObject({ code: 1, err: expect.stringContaining(`to read the tests there, found ${reason}`) });
 });
 
 test("in a Git work tree a link is not read, wherever it leads: nobody who follows the repository reads it", async () => {
