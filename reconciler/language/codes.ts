@@ -41,7 +41,7 @@ export const codes = {
   DUPLICATE_KEY: error("A mapping has a key twice."),
   IGNORE_COST: error("The patterns of a `.sluiceignore` take too long. No file below its folder is read."),
   NOT_READ: error(
-    "A file that looks like a pipeline, or a folder, is not read, because it is a symbolic link out of the folder or may not be read, for example.",
+    "A file that looks like a pipeline is not read, such as a symbolic link out of the folder, or a folder cannot be read.",
   ),
   HIDDEN_FILE: error(
     "A hidden file or one named as a test, which is not read, has a pipeline that no other file has any more.",
