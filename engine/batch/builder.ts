@@ -172,6 +172,11 @@ export class BatchBuilder {
     return this.#found.has(place);
   }
 
+  /** Whether a row can be made of the event at a place. */
+  mayBeRow(place: Place): boolean {
+    return this.#rows.at(place) !== undefined;
+  }
+
   /** The events that became rows, without the dead letters of the record. */
   rowPositions(record: BatchRecord): Place[] {
     const dead = new Set(deadPositions(record));

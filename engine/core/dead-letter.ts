@@ -31,6 +31,11 @@ export interface Rejection {
   source_message?: string;
 }
 
+/** How many of these dead letters are rows that ClickHouse refused. */
+export function refusedRows(rejections: readonly Pick<Rejection, "reason">[]): number {
+  return rejections.filter(({ reason }) => reason.startsWith(refusedBySink)).length;
+}
+
 /** A rejection with its place in the queue. */
 export interface DeadLetter extends Rejection {
   /** Decimal, ascending in the order of arrival in the queue, never used twice for one pipeline. */

@@ -89,7 +89,10 @@ export interface BatchRecord {
   rows: number;
   /** Dead letters of the transforms, the encoder and the server. They become visible at commit. */
   rejections: Rejection[];
-  /** Rows that the server refused and that are not sent again. */
+  /**
+   * Events that are not among its rows any more, and whose keys are free: the server refused the row, or they are gone from
+   * the source.
+   */
   excluded: Place[];
   /**
    * Keys of its events, a block for each window; empty without dedup. A replay keeps exactly these events and does not

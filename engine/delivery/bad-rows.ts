@@ -1,4 +1,5 @@
 import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
+import { refusedRows } from "../core/dead-letter.ts";
 import type { BatchRecord } from "../core/journal.ts";
 import type { Block, Failure, Probe } from "../core/sink.ts";
 import { EventList } from "../event/event.ts";
@@ -40,7 +41,8 @@ export async function findBadRows(refused: Refused, compiled: CompiledPipeline, 
   const { record, block, failure, codes } = refused;
   const { sink, revision } = compiled;
   const probe: Probing = (rows) => target.probe(sink, rows);
-  const total = block.events.length + record.excluded.length;
+  const refusedBefore = refusedRows(record.rejections);
+  const total = block.events.length + refusedBefore;
   const mayBeWrong = !target.hasWritten(revision, await target.read(sink));
   if (mayBeWrong && (await isSampleBad(refused, probe))) {
     // The search through every row may take minutes, so the pause is shown once before it.
@@ -50,7 +52,7 @@ export async function findBadRows(refused: Refused, compiled: CompiledPipeline, 
       return wrong(failure, `the first rows of a batch of ${total} do not fit`);
     }
   }
-  const found = await badRows(block, failure, probe, record.excluded.length);
+  const found = await badRows(block, failure, probe, refusedBefore);
   if (found.kind === "trouble" || !mayBeWrong || found.rows.length < block.events.length) return found;
   if (found.rows.some(({ failure: { code } }) => code !== failure.code)) return found;
   if (!(await takesNone(target, sink, total))) return stillBad(found, refused, probe);
@@ -98,13 +100,13 @@ function firstRows({ events, body }: Block, count: number): Block {
   return { events: EventList.of(events.slice(0, count)), body: body.subarray(0, end), rejected: [] };
 }
 
-async function badRows(block: Block, failure: Failure, probing: Probing, excluded: number): Promise<SearchResult> {
+async function badRows(block: Block, failure: Failure, probing: Probing, refusedBefore: number): Promise<SearchResult> {
   if (block.events.length === 1) return { kind: "rows", rows: [{ row: 0, failure }] };
   const probe = await probing(block);
   if (probe.kind === "found") return badAmong(probe.rows, failure);
   const isPassing = probe.kind === "failed" && probe.failure.class === "transient";
   // Without a probe, the rows that errors name are taken out, one at a time.
-  if (!isPassing && failure.row !== undefined && excluded < mostWithoutProbe) {
+  if (!isPassing && failure.row !== undefined && refusedBefore < mostWithoutProbe) {
     return { kind: "rows", rows: [{ row: failure.row, failure }] };
   }
   if (probe.kind === "failed") return { kind: "trouble", trouble: probe.failure };

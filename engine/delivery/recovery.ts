@@ -91,31 +91,27 @@ export class Recovery {
     // A record without keys: dedup kept none of its events.
     const kept = new Set(keyPlaces(record));
     const plan = { ...(only !== undefined && { only: new Set(only) }), kept, waiting };
-    const { builder, found } = await this.#whole(record, compiled, plan);
-    return { record: found, builder, compiled };
+    const builder = await this.#readAgain(record, compiled, plan);
+    return { record: await this.#withoutGone(record, builder), builder, compiled };
   }
 
   /**
-   * Reads the events of a record again; where some are missing, waits or returns the record without them. Where the plan
-   * lets dedup decide, the batch has no keys before.
+   * Reads the events of a record again; where some are missing, waits or goes on without them. Where the plan lets dedup
+   * decide, the batch has no keys before.
    */
-  async #whole(
-    record: BatchRecord,
-    compiled: CompiledPipeline,
-    plan: Partial<BatchPlan>,
-  ): Promise<{ builder: BatchBuilder; found: BatchRecord }> {
+  async #readAgain(record: BatchRecord, compiled: CompiledPipeline, plan: Partial<BatchPlan>): Promise<BatchBuilder> {
     const { reader, source, options, pauses, keys } = this.#with;
     for (let attempt = 1; ; attempt += 1) {
       // Else the events would be duplicates of themselves, as dedup saw them here before or at the last attempt.
       if (plan.only === undefined && plan.kept === undefined) keys.release(record.batch);
       const builder = await reader.again(record, compiled, plan);
       const count = missing(record, builder);
-      if (count <= 0) return { builder, found: record };
+      if (count <= 0) return builder;
       const isHeld = await source.mayHaveCompacted(rangesOf(record));
       const decided = whenEventsAreGone(isHeld, options);
       if (decided !== "waits") {
         this.#report(record, decided, count);
-        return { builder, found: await this.#without(record, builder) };
+        return builder;
       }
       await pauses.wait(lossOf(record, count, source), attempt);
     }
@@ -129,8 +125,9 @@ export class Recovery {
   }
 
   /** Keys of events that are gone are free, unless the batch may be in the table. */
-  async #without(record: BatchRecord, builder: BatchBuilder): Promise<BatchRecord> {
-    const gone = keyPlaces(record).filter((place) => !builder.has(place));
+  async #withoutGone(record: BatchRecord, builder: BatchBuilder): Promise<BatchRecord> {
+    const known = new Set(record.excluded);
+    const gone = gonePlaces(record, builder).filter((place) => !known.has(place));
     if (mayBeInTable(record) || gone.length === 0) return record;
     return this.#with.journal.prepare({ ...record, excluded: [...record.excluded, ...gone] });
   }
@@ -145,10 +142,11 @@ export class Recovery {
     this.#reportRemade(stale);
     // If filter and dedup have decided before, they do not decide again: the events keep their keys.
     const plan: Partial<BatchPlan> = only === undefined ? {} : { only: new Set(only), waiting };
-    const { builder } = await this.#whole(stale, compiled, plan);
+    const builder = await this.#readAgain(stale, compiled, plan);
     const { record, ...made } = await prepareBatch(builder, this.#with, stale.madeOf);
     const rejections = [...settledRejections(stale), ...record.rejections];
-    return { ...made, record: await journal.prepare({ ...record, rejections }) };
+    const excluded = only === undefined ? [] : gonePlaces(record, builder);
+    return { ...made, record: await journal.prepare({ ...record, rejections, excluded }) };
   }
 
   /** The same events become rows by the current revision, with the same token. */
@@ -157,17 +155,22 @@ export class Recovery {
     this.#reportRemade(stale);
     const only = builder.rowPositions(stale);
     const { revision } = compiled;
-    // What was excluded is settled with its dead letters: the rows are no longer made of it.
-    const record = await journal.prepare({ ...stale, revision, only, rows: only.length, excluded: [] });
+    // What was excluded stays so: the rows are no longer made of it.
+    const record = await journal.prepare({ ...stale, revision, only, rows: only.length });
     const plan = { only: new Set(only), waiting: stale.waiting };
-    const { builder: made, found } = await this.#whole(record, compiled, plan);
-    return { record: found, builder: made, compiled };
+    const made = await this.#readAgain(record, compiled, plan);
+    return { record: await this.#withoutGone(record, made), builder: made, compiled };
   }
 
   #reportRemade({ batch, revision }: BatchRecord): void {
     const { compiled, pipeline_id, telemetry } = this.#with;
     telemetry.batchReprepared({ pipeline_id, batch, from: revision, to: compiled.revision });
   }
+}
+
+/** The events with keys that were not read again, by a plan that says which it keeps. */
+function gonePlaces(record: BatchRecord, builder: BatchBuilder): Place[] {
+  return keyPlaces(record).filter((place) => !builder.has(place));
 }
 
 function keyPlaces({ keys }: BatchRecord): Place[] {

@@ -30,10 +30,11 @@ export class ReleasedDuplicates {
    * their originals. Throws LeftForLater.
    */
   async of({ record, builder }: PreparedBatch): Promise<PreparedBatch | undefined> {
-    const { waiting } = record;
-    if (waiting.length === 0) return undefined;
+    if (record.waiting.length === 0) return undefined;
+    // One that is gone from the source takes no key, as no row can be made of it.
+    const waiting = record.waiting.filter(({ position }) => builder.received([position]).length > 0);
     const { pipeline_id, telemetry, reader, compiled } = this.#with;
-    const released = await this.#settle(record);
+    const released = await this.#settle({ ...record, waiting });
     const again = released.firsts.length;
     const repeats = waiting.length - again - released.waiting.length;
     telemetry.dropsWaited({ pipeline_id, batch: record.batch, repeats, again });

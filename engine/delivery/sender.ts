@@ -178,10 +178,13 @@ export class BatchSender {
     return this.#ready();
   }
 
+  /** An event that is gone from the source stays excluded, as no row can be made of it: its key stays free. */
   #takeBackExcluded(): void {
-    const excluded = new Set(this.#record.excluded);
-    const rejections = this.#record.rejections.filter(({ position }) => !excluded.has(position));
-    this.#record = { ...this.#record, excluded: [], rejections, rows: this.#record.rows + excluded.size };
+    const { builder } = this.#prepared;
+    const back = new Set(this.#record.excluded.filter((place) => builder.mayBeRow(place)));
+    const excluded = this.#record.excluded.filter((place) => !back.has(place));
+    const rejections = this.#record.rejections.filter(({ position }) => !back.has(position));
+    this.#record = { ...this.#record, excluded, rejections, rows: this.#record.rows + back.size };
   }
 
   async #waitAndReopen(...[trouble, attempt]: [Parameters<Pauses["wait"]>[0], number]): Promise<void> {

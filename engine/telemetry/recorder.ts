@@ -1,5 +1,5 @@
 import type { SideHeld } from "../core/counters.ts";
-import { refusedBySink } from "../core/dead-letter.ts";
+import { refusedRows } from "../core/dead-letter.ts";
 import { holdsPositions, rangesOf } from "../core/journal.ts";
 import { deadLetterStream } from "../core/names.ts";
 import { joinFeed, streamFeed } from "../core/positions.ts";
@@ -86,19 +86,19 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   }
 
   batchCommitted(record: EventOf<"batchCommitted">): void {
-    const { pipeline_id, into, rows, rejections, excluded } = record;
+    const { pipeline_id, into, rows, rejections } = record;
     const { counters } = this.observed(pipeline_id);
     this.recovered(pipeline_id);
     const read = holdsPositions(record)
       ? rangesOf(record).filter(({ feed }) => feed !== streamFeed && feed !== joinFeed)
       : [];
     for (const { count } of read) this.metrics.recordsRead.inc({ pipeline_id, component: "ingestor" }, count);
-    counters.rows_excluded += excluded.length;
-    this.metrics.rowsExcluded.inc({ pipeline_id }, excluded.length);
+    const refused = refusedRows(rejections);
+    counters.rows_excluded += refused;
+    this.metrics.rowsExcluded.inc({ pipeline_id }, refused);
     const written = into === "join" ? 0 : rows;
     counters.rows_written += written;
     counters.dead_lettered += rejections.length;
-    const refused = rejections.filter(({ reason }) => reason.startsWith(refusedBySink)).length;
     if (refused > 0) this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "error" }, refused);
     if (written > 0) {
       this.observed(pipeline_id).rate.add(written);

@@ -53,8 +53,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     edits: [
       {
         file: "engine/delivery/released-duplicates.ts",
-        find: `if (waiting.length === 0) return undefined;`,
-        replace: `if (waiting.length >= 0) return undefined;`,
+        find: `if (record.waiting.length === 0) return undefined;`,
+        replace: `if (record.waiting.length >= 0) return undefined;`,
       },
     ],
   },
@@ -139,6 +139,16 @@ export const plantedFaults: readonly PlantedFault[] = [
       rejections: [...rejections, ...letters],
       state: this.#sending.state,
     };`,
+      },
+    ],
+  },
+  {
+    name: "keys not released of events that are gone",
+    edits: [
+      {
+        file: "engine/delivery/recovery.ts",
+        find: `if (mayBeInTable(record) || gone.length === 0) return record;`,
+        replace: `if (gone.length >= 0) return record;`,
       },
     ],
   },

@@ -30,6 +30,8 @@ export interface ModelSourceLog {
   push(list: readonly Omit<ModelEvent, "id">[]): void;
   /** So many reads of events that were read before miss the last one, which is there again later. */
   shortReads: number;
+  /** The ids of the events that such reads have missed. */
+  readonly missed: Set<number>;
   /** A termination drops what is behind a position; returns the last id that it may have dropped. */
   drop(position: number): number;
   /** Whether the pipeline has settled everything. */
@@ -43,6 +45,7 @@ export class ModelLog implements ModelSourceLog {
   readonly events: (Event | undefined)[] = [];
   readonly arrivals = new Arrivals();
   shortReads = 0;
+  readonly missed = new Set<number>();
 
   get end(): number {
     return this.events.length;
@@ -88,6 +91,13 @@ export function takeShortRead(log: Pick<ModelSourceLog, "shortReads">): boolean 
   return true;
 }
 
+/** These events without the last one, whose id is added to `missed`. */
+export function withoutLast(events: readonly Event[], missed: Set<number>): Event[] {
+  const last = events.at(-1);
+  if (last !== undefined) missed.add(modelEvent(last).id);
+  return events.slice(0, -1);
+}
+
 class ModelSource implements Source {
   readonly keepsReading = true;
   readonly waitsForSettled = false;
@@ -124,7 +134,7 @@ class ModelSource implements Source {
     const isShort = takeShortRead(this.#log);
     for (const { feed, first, last } of ranges) {
       const events = this.#log.read(first, last, Infinity);
-      yield { feed, events: isShort ? events.slice(0, -1) : events, last };
+      yield { feed, events: isShort ? withoutLast(events, this.#log.missed) : events, last };
     }
   }
 

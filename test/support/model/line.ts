@@ -132,8 +132,8 @@ class ModelSink implements Sink {
     return Promise.resolve({ kind: "found", rows });
   }
 
-  takesAny(): Promise<"yes"> {
-    return Promise.resolve("yes");
+  takesAny(): Promise<"yes" | "no"> {
+    return Promise.resolve(this.#target.takesNone && !this.#target.isMended ? "no" : "yes");
   }
 
   close(): Promise<void> {

@@ -55,6 +55,8 @@ export class ModelTarget {
   isUnreadable = false;
   /** Its constraint was dropped: it takes the rows that it refused. */
   isMended = false;
+  /** Its constraint is one that no row meets. */
+  takesNone = false;
 
   constructor(window: number) {
     this.window = window;
@@ -95,7 +97,7 @@ export class ModelTarget {
   }
 
   refuses({ fate }: ModelEvent): boolean {
-    return fate === "server" && !this.isMended;
+    return (this.takesNone || fate === "server") && !this.isMended;
   }
 
   #write(rows: readonly ModelEvent[], partition: number, token: string): void {

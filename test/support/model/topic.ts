@@ -5,7 +5,7 @@ import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed, PositionRange } from "../../../engine/core/positions.ts";
 import { kafkaPartition } from "../../../engine/sources/kafka/positions/feed.ts";
 import type { Source } from "../../../engine/core/source.ts";
-import { takeShortRead, type ModelEvent, type ModelSourceLog } from "./events.ts";
+import { takeShortRead, withoutLast, type ModelEvent, type ModelSourceLog } from "./events.ts";
 
 /** Each partition begins here, and has an offset without an event behind each event. */
 const firstOffset = 100;
@@ -25,6 +25,7 @@ export class ModelTopic implements ModelSourceLog {
   readonly partitions = new Map<Feed, Stored[]>();
   readonly arrivals = new Arrivals();
   shortReads = 0;
+  readonly missed = new Set<number>();
 
   /** `topics`: how many there are. */
   constructor(partitions: number, topics = 1) {
@@ -127,7 +128,7 @@ class ModelTopicSource implements Source {
     const isShort = takeShortRead(this.#topic);
     for (const { feed, first, last } of ranges) {
       const events = this.#topic.read(feed, first, last, Infinity);
-      if (events.length > 0) yield { feed, events: isShort ? events.slice(0, -1) : events, last };
+      if (events.length > 0) yield { feed, events: isShort ? withoutLast(events, this.#topic.missed) : events, last };
     }
   }
 

@@ -1,5 +1,5 @@
 import type { DeadLetter, LetterEvent } from "../../../engine/core/dead-letter.ts";
-import type { BatchRecord, Journal } from "../../../engine/core/journal.ts";
+import { mayBeInTable, type BatchRecord, type Journal } from "../../../engine/core/journal.ts";
 import { Pipeline } from "../../../engine/delivery/pipeline.ts";
 import { letterEvent } from "../../../engine/catalog/reprocess.ts";
 import type { SendOptions } from "../../../engine/delivery/protocol.ts";
@@ -23,6 +23,8 @@ export interface WorldOptions {
   window: number;
   on_uncertain: SendOptions["on_uncertain"];
   on_view_error: SendOptions["on_view_error"];
+  /** "pause" by default. */
+  on_lost?: SendOptions["on_lost"];
   /** The table is replicated, and block numbers come from a replica that has no part at all yet. */
   isReplicated?: boolean;
   /** Plants a fault: a journal in place of the right one. */
@@ -46,6 +48,8 @@ export type Happening =
   | { kind: "stop" }
   /** From now on nothing can be read of the table. */
   | { kind: "unreadable" }
+  /** From now on the target takes no row, until it is mended. */
+  | { kind: "wrong" }
   /** The target takes what it refused. */
   | { kind: "mend" }
   /** Every dead letter is sent through the pipeline again. */
@@ -70,6 +74,8 @@ export class World {
   terminated = 0;
   /** A termination made dedup forget what it knew. */
   hasForgotten = false;
+  /** Ids that the source missed while their batch may have been in the table: then their keys stay taken. */
+  readonly missedInDoubt = new Set<number>();
 
   constructor(pipeline_id: string, journal: StoreJournal, letters: DeadLetters, options: WorldOptions) {
     this.#pipeline_id = pipeline_id;
@@ -107,6 +113,9 @@ export class World {
       case "unreadable":
         this.target.isUnreadable = true;
         break;
+      case "wrong":
+        this.target.takesNone = true;
+        break;
       case "mend":
         this.target.isMended = true;
         break;
@@ -135,11 +144,17 @@ export class World {
   /** Mends the server and lets everything come to its end. */
   async settle(): Promise<void> {
     this.target.next = [];
+    this.target.takesNone = false;
     for (let turn = 0; !this.#isSettled(); turn += 1) {
       if (turn > 20_000) throw new Error("the pipeline does not come to rest");
       await nextTurn();
     }
     await this.#stop();
+  }
+
+  /** It goes on without the events that its source misses. */
+  get skipsLost(): boolean {
+    return this.#options.on_lost === "skip";
   }
 
   get letters(): DeadLetter[] {
@@ -170,7 +185,7 @@ export class World {
       clock: { now: () => 1_000, earlier: () => 1_000 },
       replicas: this.#options.replicas,
       journal: poweredBy(power, this.#options.sabotage === undefined ? this.#journal : this.#sabotaged()),
-      options: { ...this.#options, on_lost: "pause" },
+      options: { on_lost: "pause", ...this.#options },
       keys,
       letters: this.#letterEvents([...this.#journal.heldLetters(this.#pipeline_id)]),
       compiled: compiled(this.#revision),
@@ -240,8 +255,18 @@ export class World {
 
   #telemetry(): Telemetry {
     return new Proxy({} as Telemetry, {
-      get: (_target, event: string) => () => this.told.set(event, (this.told.get(event) ?? 0) + 1),
+      get: (_target, event: string) => (facts: { batch?: number }) => {
+        this.told.set(event, (this.told.get(event) ?? 0) + 1);
+        if (event === "rangeSkipped") this.#noteDoubt(facts.batch);
+      },
     });
+  }
+
+  #noteDoubt(batch: number | undefined): void {
+    const record = this.#journal.pending(this.#pipeline_id).find((one) => one.batch === batch);
+    // Of a written batch only duplicates are read again, which have no key.
+    const isInDoubt = record !== undefined && record.state.kind !== "written" && mayBeInTable(record);
+    if (isInDoubt) for (const id of this.source.missed) this.missedInDoubt.add(id);
   }
 }
 

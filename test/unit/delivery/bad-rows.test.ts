@@ -14,7 +14,7 @@ function search(count: number, probes: Probe[]): ReturnType<typeof findBadRows> 
     takesAny: () => Promise.resolve("yes"),
     probe: () => Promise.resolve(probes.shift() ?? { kind: "found", rows: [] }),
   };
-  const refused = { record: { excluded: [] }, block: { events }, failure, codes: {} };
+  const refused = { record: { rejections: [] }, block: { events }, failure, codes: {} };
   return findBadRows(refused as never, { revision: 1 } as never, target as unknown as Target);
 }
 

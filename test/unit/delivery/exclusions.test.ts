@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import { breaches } from "../../support/model/breaches.ts";
+import type { Fate } from "../../support/model/events.ts";
 import type { Trick } from "../../support/model/target.ts";
-import { World } from "../../support/model/world.ts";
+import { World, type Happening, type WorldOptions } from "../../support/model/world.ts";
 import { openJournal } from "../../support/journal.ts";
 
 let close: () => Promise<void>;
@@ -43,3 +44,64 @@ test.each<[first: string, tricks: Trick[]]>([
     }
   },
 );
+
+const shape: WorldOptions = {
+  hasDedup: true,
+  replicas: 1,
+  window: 10_000,
+  on_uncertain: "insert",
+  on_view_error: "pause",
+  on_lost: "skip",
+};
+
+const event = (key: string, fate: Fate = "row") => ({ key, fate, partition: 1 });
+const setUp = (): Trick[] => Array.from({ length: 500 }, () => "setup");
+
+test("a row that was taken out goes in with the others where the table then takes none of them for a while", async () => {
+  const world = new World("taken-back", journal, letters, shape);
+  await world.let({ kind: "tricks", tricks: ["answer", ...setUp()] });
+  await world.let({ kind: "push", events: [event("a", "server"), event("b"), event("c")] });
+  await world.let({ kind: "work", turns: 40 });
+  expect(journal.pending("taken-back")).toMatchObject([{ excluded: [0], rejections: [{ position: 0 }] }]);
+  world.target.takesNone = true;
+  world.target.next = [];
+  await world.let({ kind: "work", turns: 40 });
+  await world.let({ kind: "mend" });
+  await world.settle();
+  expect(world.target.rows.map(({ key }) => key)).toEqual(["a", "b", "c"]);
+  expect(world.letters).toEqual([]);
+});
+
+/** What a batch meets that was refused, and one of whose events is gone at the next start. */
+const stories: [title: string, id: string, happenings: Happening[]][] = [
+  ["where the table takes none of its batch for a while", "none", [{ kind: "mend" }]],
+  [
+    "where its batch is made again under its token",
+    "token",
+    [
+      { kind: "tricks", tricks: Array.from({ length: 500 }, () => "unknown, nothing in" as const) },
+      { kind: "mend" },
+      { kind: "work", turns: 40 },
+      { kind: "edit" },
+    ],
+  ],
+];
+
+test.each(stories)("the key of an event that is gone from the source is free, also %s", async (_title, id, then) => {
+  const world = new World(`gone-${id}`, journal, letters, shape);
+  world.target.takesNone = true;
+  await world.let({ kind: "push", events: [event("a"), event("b"), event("gone")] });
+  await world.let({ kind: "work", turns: 40 });
+  await world.let({ kind: "crash" });
+  await world.let({ kind: "short reads", count: 1 });
+  await world.let({ kind: "work", turns: 40 });
+  expect(world.told.get("rangeSkipped")).toBe(1);
+  for (const one of then) await world.let(one);
+  world.target.next = ["setup"];
+  await world.let({ kind: "work", turns: 40 });
+  await world.let({ kind: "push", events: [event("gone")] });
+  await world.settle();
+  expect(world.told.get("batchReprepared") ?? 0).toBe(id === "token" ? 1 : 0);
+  expect(world.target.rows.map(({ key }) => key)).toEqual(["a", "b", "gone"]);
+  expect(world.letters).toEqual([]);
+});

@@ -77,3 +77,43 @@ test("a batch that is written keeps a duplicate that waits, and is missing from 
   await world.settle();
   expect(breaches(world, true)).toEqual([]);
 });
+
+const pushed = (...events: ReturnType<typeof event>[]): Happening => ({ kind: "push", events });
+
+/** Pipelines that go on without what their source misses. What comes later with the same key is written. */
+const skipping: [title: string, before: (turns: number) => Happening[], missed: number][] = [
+  [
+    "a duplicate that waits is gone with its original",
+    (turns) => [
+      pushed(event("a")),
+      { kind: "work", turns: 1 },
+      pushed(event("a")),
+      { kind: "tricks", tricks: ["setup", ...Array.from({ length: turns }, () => "refuse" as const)] },
+      { kind: "stop" },
+    ],
+    2,
+  ],
+  [
+    "a released duplicate is gone when its batch is processed anew",
+    (turns) => [
+      pushed(event("a", "transform"), event("a")),
+      pushed(event("e")),
+      { kind: "tricks", tricks: ["answer", "setup", ...Array.from({ length: turns }, () => "refuse" as const)] },
+      { kind: "short reads", count: 1 },
+      { kind: "edit" },
+    ],
+    1,
+  ],
+];
+
+test.each(skipping)("the key is free where %s", async (title, before, count) => {
+  for (let turns = 0; turns < 10; turns += 1) {
+    const world = new World(`skipping-${title.length}-${turns}`, journal, letters, { ...shape, on_lost: "skip" });
+    for (const one of before(turns)) await world.let(one);
+    await world.let({ kind: "short reads", count });
+    await world.let(pushed(event("a")));
+    await world.settle();
+    expect(world.source.missed.size).toBeGreaterThan(0);
+    expect(breaches(world, true)).toEqual([]);
+  }
+});

@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { BatchRecord } from "../../../engine/core/journal.ts";
+import type { Place } from "../../../engine/core/positions.ts";
 import type { Failure } from "../../../engine/core/sink.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { keptLog } from "../../support/engine.ts";
@@ -24,11 +25,14 @@ async function metric(name: string): Promise<[labels: string, value: number][]> 
   });
 }
 
-const committed = (rows: number, ...reasons: string[]): void =>
+const committed = (rows: number, ...reasons: string[]): void => committedWithout([], rows, ...reasons);
+
+/** The events at the places `excluded` were refused, or are gone. */
+const committedWithout = (excluded: Place[], rows: number, ...reasons: string[]): void =>
   recorder.batchCommitted({
     pipeline_id,
     rows,
-    excluded: [],
+    excluded,
     rejections: reasons.map((reason) => ({ component: "sink", reason, error: "", original_message: "", position: 0 })),
     madeOf: { kind: "letters", numbers: [] },
   } as Partial<BatchRecord> as BatchRecord);
@@ -40,6 +44,11 @@ const failed = (kind: Failure["class"]): void =>
     unknown: false,
     failure: { class: kind, code: 1, name: "NAME", text: "no" },
   });
+
+test("rows that ClickHouse refused are counted as excluded, and events that are gone from the source are not", async () => {
+  committedWithout([3, 4], 10, "sink_rejection_VIOLATED_CONSTRAINT");
+  expect(await metric("sluice_rows_excluded_total")).toEqual([["", 1]]);
+});
 
 test("rows per second are those of the last ten whole seconds", async () => {
   const rate = async (): Promise<number> => (await metric("gfm_clickhouse_records_written_per_second"))[0]![1];
