@@ -29,60 +29,36 @@ const event: fc.Arbitrary<Omit<ModelEvent, "id">> = fc.record({
   partition: fc.integer({ min: 1, max: 3 }),
 });
 
+const pushes = fc.record({ kind: fc.constant("push"), events: fc.array(event, { minLength: 1, maxLength: 8 }) });
+const work = fc.record({ kind: fc.constant("work"), turns: fc.integer({ min: 0, max: 30 }) });
+const tricksOf = (some: readonly Trick[], length: fc.ArrayConstraints) =>
+  fc.record({ kind: fc.constant("tricks"), tricks: fc.array(fc.constantFrom(...some), length) });
+const shortReads = fc.record({ kind: fc.constant("short reads"), count: fc.integer({ min: 1, max: 3 }) });
+
 const happening: fc.Arbitrary<Happening> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("push"), events: fc.array(event, { minLength: 1, maxLength: 8 }) }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant("tricks"),
-      tricks: fc.array(fc.constantFrom(...tricks), { maxLength: 4 }),
-    }),
-  },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("work"), turns: fc.integer({ min: 0, max: 30 }) }) },
+  { weight: 4, arbitrary: pushes },
+  { weight: 3, arbitrary: tricksOf(tricks, { maxLength: 4 }) },
+  { weight: 4, arbitrary: work },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("crash") }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("reprocess") }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("stop", "edit", "terminate", "mend") }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("short reads"), count: fc.integer({ min: 1, max: 3 }) }),
-  },
+  { weight: 1, arbitrary: shortReads },
 ) as fc.Arbitrary<Happening>;
 
-/** What happens where a batch is in the table or is not, and nobody is in doubt about it. */
+/** What happens where it is known of a batch whether it is in the table, but for a stop within its insert. */
 const certain: fc.Arbitrary<Happening> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({ kind: fc.constant("push"), events: fc.array(event, { minLength: 1, maxLength: 8 }) }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant("tricks"),
-      tricks: fc.array(fc.constantFrom("answer", "refuse", "setup"), { minLength: 1, maxLength: 20 }),
-    }),
-  },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("work"), turns: fc.integer({ min: 0, max: 30 }) }) },
+  { weight: 4, arbitrary: pushes },
+  { weight: 4, arbitrary: tricksOf(["answer", "refuse", "setup"], { minLength: 1, maxLength: 20 }) },
+  { weight: 4, arbitrary: work },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("wrong", "stop", "edit") }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("mend", "reprocess") }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ kind: fc.constant("short reads"), count: fc.integer({ min: 1, max: 3 }) }),
-  },
+  { weight: 3, arbitrary: shortReads },
 ) as fc.Arbitrary<Happening>;
 
 /** What happens where other writers are about, and the server dies and comes back. */
 const harsher: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 12, arbitrary: happening },
-  {
-    weight: 2,
-    arbitrary: fc.record({
-      kind: fc.constant("tricks"),
-      tricks: fc.array(fc.constantFrom(...deaths, ...tricks), { maxLength: 4 }),
-    }),
-  },
+  { weight: 2, arbitrary: tricksOf([...deaths, ...tricks], { maxLength: 4 }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("others"), blocks: fc.integer({ min: 1, max: 3 }) }) },
 ) as fc.Arbitrary<Happening>;
 
