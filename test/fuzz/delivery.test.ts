@@ -31,13 +31,13 @@ const event: fc.Arbitrary<Omit<ModelEvent, "id">> = fc.record({
 
 const pushes = fc.record({ kind: fc.constant("push"), events: fc.array(event, { minLength: 1, maxLength: 8 }) });
 const work = fc.record({ kind: fc.constant("work"), turns: fc.integer({ min: 0, max: 30 }) });
-const tricksOf = (some: readonly Trick[], length: fc.ArrayConstraints) =>
+const someTricks = (some: readonly Trick[], length: fc.ArrayConstraints) =>
   fc.record({ kind: fc.constant("tricks"), tricks: fc.array(fc.constantFrom(...some), length) });
 const shortReads = fc.record({ kind: fc.constant("short reads"), count: fc.integer({ min: 1, max: 3 }) });
 
 const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 4, arbitrary: pushes },
-  { weight: 3, arbitrary: tricksOf(tricks, { maxLength: 4 }) },
+  { weight: 3, arbitrary: someTricks(tricks, { maxLength: 4 }) },
   { weight: 4, arbitrary: work },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("crash") }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("reprocess") }) },
@@ -48,7 +48,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 /** What happens where it is known of a batch whether it is in the table, but for a stop within its insert. */
 const certain: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 4, arbitrary: pushes },
-  { weight: 4, arbitrary: tricksOf(["answer", "refuse", "setup"], { minLength: 1, maxLength: 20 }) },
+  { weight: 4, arbitrary: someTricks(["answer", "refuse", "setup"], { minLength: 1, maxLength: 20 }) },
   { weight: 4, arbitrary: work },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom("wrong", "stop", "edit") }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("mend", "reprocess") }) },
@@ -58,7 +58,7 @@ const certain: fc.Arbitrary<Happening> = fc.oneof(
 /** What happens where other writers are about, and the server dies and comes back. */
 const harsher: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 12, arbitrary: happening },
-  { weight: 2, arbitrary: tricksOf([...deaths, ...tricks], { maxLength: 4 }) },
+  { weight: 2, arbitrary: someTricks([...deaths, ...tricks], { maxLength: 4 }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("others"), blocks: fc.integer({ min: 1, max: 3 }) }) },
 ) as fc.Arbitrary<Happening>;
 
