@@ -126,9 +126,10 @@ export class Recovery {
 
   /** Keys of events that are gone are free, unless the batch may be in the table. */
   async #withoutGone(record: BatchRecord, builder: BatchBuilder): Promise<BatchRecord> {
+    if (mayBeInTable(record)) return record;
     const known = new Set(record.excluded);
     const gone = gonePlaces(record, builder).filter((place) => !known.has(place));
-    if (mayBeInTable(record) || gone.length === 0) return record;
+    if (gone.length === 0) return record;
     return this.#with.journal.prepare({ ...record, excluded: [...record.excluded, ...gone] });
   }
 

@@ -147,7 +147,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     edits: [
       {
         file: "engine/delivery/recovery.ts",
-        find: `if (mayBeInTable(record) || gone.length === 0) return record;`,
+        find: `if (gone.length === 0) return record;`,
         replace: `if (gone.length >= 0) return record;`,
       },
     ],

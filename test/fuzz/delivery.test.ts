@@ -4,7 +4,7 @@ import type { DeadLetters } from "../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../engine/state/journal.ts";
 import { breaches } from "../support/model/breaches.ts";
 import type { ModelEvent } from "../support/model/events.ts";
-import { deaths, tricks, type Trick } from "../support/model/target.ts";
+import { deaths, repeated, tricks, type Trick } from "../support/model/target.ts";
 import type { Journal } from "../../engine/core/journal.ts";
 import { World, type Happening, type WorldOptions } from "../support/model/world.ts";
 import { openJournal } from "../support/journal.ts";
@@ -151,7 +151,7 @@ async function second(
 }
 
 /** Tokens of a server that died are not believed; held off meanwhile, so that something can happen before the repeat. */
-const restarted = (trick: Trick): Trick[] => [trick, ...Array.from({ length: 5 }, (): Trick => "refuse")];
+const restarted = (trick: Trick): Trick[] => [trick, ...repeated("refuse", 5)];
 const others: Happening[] = [
   { kind: "work", turns: 5 },
   { kind: "others", blocks: 1 },
@@ -199,7 +199,7 @@ test("a replica that lags behind is believed when it drops a repeat: nothing is 
 test.each(["pause", "crash"] as const)(
   "after refusals alone the window begins anew, whoever used it up in that time (%s)",
   async (kind) => {
-    const held = Array.from({ length: 8 }, (): Trick => "refuse");
+    const held = repeated("refuse", 8);
     const meanwhile: Happening[] = [
       { kind: "work", turns: 8 },
       { kind: "others", blocks: 9_000 },

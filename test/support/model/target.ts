@@ -33,6 +33,11 @@ export const deaths: readonly Trick[] = [
   "unknown, restarted with nothing in",
 ];
 
+/** The same trick again and again; 500 times is longer than any story. */
+export function repeated(trick: Trick, times = 500): Trick[] {
+  return Array.from({ length: times }, () => trick);
+}
+
 /**
  * A table as ClickHouse keeps it, as far as delivery depends on it: tokens are kept per partition, the partitions of an
  * insert are written one after another, only the last `window` inserts of partitions are recognised.

@@ -3,7 +3,7 @@ import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import { breaches } from "../../support/model/breaches.ts";
 import type { Fate } from "../../support/model/events.ts";
-import type { Trick } from "../../support/model/target.ts";
+import { repeated, type Trick } from "../../support/model/target.ts";
 import { World, type Happening, type WorldOptions } from "../../support/model/world.ts";
 import { openJournal } from "../../support/journal.ts";
 
@@ -15,7 +15,7 @@ beforeAll(async () => void ({ journal, letters, close } = await openJournal()));
 
 afterAll(() => close());
 
-const lost: Trick[] = Array.from({ length: 500 }, () => "unknown, nothing in");
+const lost = repeated("unknown, nothing in");
 
 test.each<[first: string, tricks: Trick[]]>([
   ["the first answer", ["answer"]],
@@ -55,11 +55,10 @@ const shape: WorldOptions = {
 };
 
 const event = (key: string, fate: Fate = "row") => ({ key, fate, partition: 1 });
-const setUp = (): Trick[] => Array.from({ length: 500 }, () => "setup");
 
 test("a row that was taken out goes in with the others where the table then takes none of them for a while", async () => {
   const world = new World("taken-back", journal, letters, shape);
-  await world.let({ kind: "tricks", tricks: ["answer", ...setUp()] });
+  await world.let({ kind: "tricks", tricks: ["answer", ...repeated("setup")] });
   await world.let({ kind: "push", events: [event("a", "server"), event("b"), event("c")] });
   await world.let({ kind: "work", turns: 40 });
   expect(journal.pending("taken-back")).toMatchObject([{ excluded: [0], rejections: [{ position: 0 }] }]);
@@ -78,12 +77,7 @@ const stories: [title: string, id: string, happenings: Happening[]][] = [
   [
     "where its batch is made again under its token",
     "token",
-    [
-      { kind: "tricks", tricks: Array.from({ length: 500 }, () => "unknown, nothing in" as const) },
-      { kind: "mend" },
-      { kind: "work", turns: 40 },
-      { kind: "edit" },
-    ],
+    [{ kind: "tricks", tricks: lost }, { kind: "mend" }, { kind: "work", turns: 40 }, { kind: "edit" }],
   ],
 ];
 

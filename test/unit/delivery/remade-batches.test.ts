@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
-import type { Trick } from "../../support/model/target.ts";
+import { repeated, type Trick } from "../../support/model/target.ts";
 import { World } from "../../support/model/world.ts";
 import { openJournal } from "../../support/journal.ts";
 
@@ -28,7 +28,7 @@ async function edited(id: string, ...tricks: Trick[]): Promise<World> {
     on_uncertain: "insert",
     on_view_error: "pause",
   });
-  await world.let({ kind: "tricks", tricks: Array.from({ length: 500 }, () => "unknown, nothing in" as const) });
+  await world.let({ kind: "tricks", tricks: repeated("unknown, nothing in") });
   await world.let({ kind: "push", events });
   await world.let({ kind: "work", turns: 50 });
   await world.let({ kind: "edit" });
@@ -49,12 +49,7 @@ test.each<[title: string, tricks: Trick[]]>([
 });
 
 test("a batch that was made again under its token, and is processed anew by a third revision, keeps its dead letters", async () => {
-  const world = await edited(
-    "remade-thrice",
-    "setup",
-    "unknown, restarted with nothing in",
-    ...Array.from({ length: 500 }, () => "refuse" as const),
-  );
+  const world = await edited("remade-thrice", "setup", "unknown, restarted with nothing in", ...repeated("refuse"));
   await world.let({ kind: "edit" });
   await world.settle();
   expect(world.letters.map(({ error }) => error)).toEqual(["transform", "bad"]);

@@ -3,7 +3,7 @@ import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import { breaches } from "../../support/model/breaches.ts";
 import type { Fate } from "../../support/model/events.ts";
-import type { Trick } from "../../support/model/target.ts";
+import { repeated } from "../../support/model/target.ts";
 import { World, type Happening, type WorldOptions } from "../../support/model/world.ts";
 import { openJournal } from "../../support/journal.ts";
 
@@ -16,7 +16,6 @@ beforeAll(async () => void ({ journal, letters, close } = await openJournal()));
 afterAll(() => close());
 
 const event = (key: string, fate: Fate = "row") => ({ key, fate, partition: 1 });
-const always = (trick: Trick): Trick[] => Array.from({ length: 500 }, () => trick);
 
 const shape: WorldOptions = {
   hasDedup: true,
@@ -31,7 +30,7 @@ const stories: [title: string, before: Happening[], after: Happening[]][] = [
   [
     "is processed anew",
     [
-      { kind: "tricks", tricks: always("refuse") },
+      { kind: "tricks", tricks: repeated("refuse") },
       { kind: "push", events: [event("a"), event("b"), event("c")] },
     ],
     [{ kind: "edit" }, { kind: "mend" }],
@@ -39,7 +38,7 @@ const stories: [title: string, before: Happening[], after: Happening[]][] = [
   [
     "is made again under its token",
     [
-      { kind: "tricks", tricks: always("unknown, nothing in") },
+      { kind: "tricks", tricks: repeated("unknown, nothing in") },
       { kind: "push", events: [event("a"), event("b"), event("c")] },
     ],
     [{ kind: "edit" }, { kind: "tricks", tricks: ["setup"] }],
@@ -88,7 +87,7 @@ const skipping: [title: string, before: (turns: number) => Happening[], missed: 
       pushed(event("a")),
       { kind: "work", turns: 1 },
       pushed(event("a")),
-      { kind: "tricks", tricks: ["setup", ...Array.from({ length: turns }, () => "refuse" as const)] },
+      { kind: "tricks", tricks: ["setup", ...repeated("refuse", turns)] },
       { kind: "stop" },
     ],
     2,
@@ -98,7 +97,7 @@ const skipping: [title: string, before: (turns: number) => Happening[], missed: 
     (turns) => [
       pushed(event("a", "transform"), event("a")),
       pushed(event("e")),
-      { kind: "tricks", tricks: ["answer", "setup", ...Array.from({ length: turns }, () => "refuse" as const)] },
+      { kind: "tricks", tricks: ["answer", "setup", ...repeated("refuse", turns)] },
       { kind: "short reads", count: 1 },
       { kind: "edit" },
     ],
