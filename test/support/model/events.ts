@@ -30,8 +30,13 @@ export interface ModelSourceLog {
   push(list: readonly Omit<ModelEvent, "id">[]): void;
   /** So many reads of events that were read before miss the last one, which is there again later. */
   shortReads: number;
-  /** The ids of the events that such reads have missed. */
+  /** The ids of the events that such reads have missed, or that compaction has removed. */
   readonly missed: Set<number>;
+  /** Those of them in these ranges. */
+  missedIn(ranges: readonly PositionRange[]): number[];
+  /** Removes events that newer ones replace; a stream is never compacted. */
+  compact(): void;
+  readonly isCompacted: boolean;
   /** A termination drops what is behind a position; returns the last id that it may have dropped. */
   drop(position: number): number;
   /** Whether the pipeline has settled everything. */
@@ -46,6 +51,7 @@ export class ModelLog implements ModelSourceLog {
   readonly arrivals = new Arrivals();
   shortReads = 0;
   readonly missed = new Set<number>();
+  readonly isCompacted = false;
 
   get end(): number {
     return this.events.length;
@@ -58,6 +64,12 @@ export class ModelLog implements ModelSourceLog {
     }
     this.arrivals.came();
   }
+
+  missedIn(ranges: readonly PositionRange[]): number[] {
+    return [...this.missed].filter((id) => ranges.some(({ first, last }) => first <= id && id <= last));
+  }
+
+  compact(): void {}
 
   drop(position: number): number {
     this.events.fill(undefined, position);

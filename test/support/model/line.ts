@@ -80,10 +80,10 @@ class ModelSink implements Sink {
 
   read(): ReturnType<Sink["read"]> {
     if (this.#target.isUnreadable) return Promise.resolve(unreachable);
-    const { time, started, window, isReplicated } = this.#target;
+    const { time, started, window, isReplicated, description } = this.#target;
     const blocks = isReplicated ? 0 : this.#target.blocks;
     const server = isReplicated ? { isReplicated } : { uptime: Math.floor((time - started) / 1000) };
-    // A table that was never altered since this pipeline wrote to it: a batch of bad rows alone is no wrong mapping.
+    // Where it is as it was when this pipeline wrote to it, a batch of bad rows alone is no wrong mapping.
     const reading = {
       table: "one",
       time,
@@ -91,7 +91,7 @@ class ModelSink implements Sink {
       ...server,
       window: { entries: window, seconds: Infinity },
       altered: 0,
-      description: "",
+      description,
       taken: 0,
     };
     return Promise.resolve({ kind: "read", reading });

@@ -67,6 +67,11 @@ export class ModelTarget {
     this.window = window;
   }
 
+  /** Another one when its constraint changes. */
+  get description(): string {
+    return this.isMended ? "no constraint" : this.takesNone ? "takes no row" : "takes good rows";
+  }
+
   insert(rows: readonly ModelEvent[], token: string): Answer {
     this.time += 10;
     const trick = this.next.shift() ?? "answer";

@@ -5,7 +5,7 @@ import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed, PositionRange } from "../../../engine/core/positions.ts";
 import { kafkaPartition } from "../../../engine/sources/kafka/positions/feed.ts";
 import type { Source } from "../../../engine/core/source.ts";
-import { takeShortRead, withoutLast, type ModelEvent, type ModelSourceLog } from "./events.ts";
+import { modelEvent, takeShortRead, withoutLast, type ModelEvent, type ModelSourceLog } from "./events.ts";
 
 /** Each partition begins here, and has an offset without an event behind each event. */
 const firstOffset = 100;
@@ -19,13 +19,16 @@ interface Stored {
 /** The topics of a model: its partitions belong to them in turn. */
 export const modelTopics = ["topic", "other"] as const;
 
-/** Topics in memory: events in turn to their partitions, whose offsets have gaps. Nothing of them ever goes. */
+/** Topics in memory: events in turn to their partitions, whose offsets have gaps. Only compaction removes some. */
 export class ModelTopic implements ModelSourceLog {
   readonly events: Event[] = [];
   readonly partitions = new Map<Feed, Stored[]>();
+  /** Where each event was stored, by its id, from 1. */
+  readonly #places: { feed: Feed; offset: number }[] = [];
   readonly arrivals = new Arrivals();
   shortReads = 0;
   readonly missed = new Set<number>();
+  isCompacted = false;
 
   /** `topics`: how many there are. */
   constructor(partitions: number, topics = 1) {
@@ -39,10 +42,34 @@ export class ModelTopic implements ModelSourceLog {
       const id = this.events.length + 1;
       const [feed, stored] = feeds[id % feeds.length]!;
       const text = JSON.stringify({ id, ...one, source: originOf(feed) });
-      stored.push({ id, offset: firstOffset + 2 * stored.length, text });
+      const offset = (stored.at(-1)?.offset ?? firstOffset - 2) + 2;
+      stored.push({ id, offset, text });
+      this.#places.push({ feed, offset });
       this.events.push(new Event(id, 0, Buffer.from(text)));
     }
     this.arrivals.came();
+  }
+
+  /** Removes all but the newest event of each key, partition by partition. */
+  compact(): void {
+    this.isCompacted = true;
+    for (const [feed, stored] of this.partitions) {
+      const newest = new Map(stored.map(({ id }) => [this.#keyOf(id), id]));
+      const kept = stored.filter(({ id }) => newest.get(this.#keyOf(id)) === id);
+      for (const { id } of stored) if (!kept.some((one) => one.id === id)) this.missed.add(id);
+      this.partitions.set(feed, kept);
+    }
+  }
+
+  #keyOf(id: number): string {
+    return modelEvent(this.events[id - 1]!).key;
+  }
+
+  missedIn(ranges: readonly PositionRange[]): number[] {
+    return [...this.missed].filter((id) => {
+      const { feed, offset } = this.#places[id - 1]!;
+      return ranges.some((range) => range.feed === feed && range.first <= offset && offset <= range.last);
+    });
   }
 
   /** A pipeline that is terminated goes on where it stood: what is in the topic is read later. */
@@ -133,7 +160,7 @@ class ModelTopicSource implements Source {
   }
 
   mayHaveCompacted(): Promise<boolean> {
-    return Promise.resolve(false);
+    return Promise.resolve(this.#topic.isCompacted);
   }
 
   async wait(_count: number, until: number | undefined, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import type { DeadLetter, LetterEvent } from "../../../engine/core/dead-letter.ts";
-import { mayBeInTable, type BatchRecord, type Journal } from "../../../engine/core/journal.ts";
+import { mayBeInTable, rangesOf, type BatchRecord, type Journal } from "../../../engine/core/journal.ts";
 import { Pipeline } from "../../../engine/delivery/pipeline.ts";
 import { letterEvent } from "../../../engine/catalog/reprocess.ts";
 import type { SendOptions } from "../../../engine/delivery/protocol.ts";
@@ -57,7 +57,9 @@ export type Happening =
   | { kind: "edit" }
   | { kind: "terminate" }
   /** So many of the next reads of events that were read before miss the last one. */
-  | { kind: "short reads"; count: number };
+  | { kind: "short reads"; count: number }
+  /** All but the newest event of each key and partition of a topic go. */
+  | { kind: "compact" };
 
 /** A pipeline of the real engine on the real journal, between a source and a target that are models. */
 export class World {
@@ -122,6 +124,9 @@ export class World {
       case "short reads":
         this.source.shortReads = happening.count;
         break;
+      case "compact":
+        this.source.compact();
+        break;
       case "reprocess":
         this.#reprocess();
         break;
@@ -154,7 +159,7 @@ export class World {
 
   /** It goes on without the events that its source misses. */
   get skipsLost(): boolean {
-    return this.#options.on_lost === "skip";
+    return this.#options.on_lost === "skip" || this.source.isCompacted;
   }
 
   get letters(): DeadLetter[] {
@@ -257,7 +262,7 @@ export class World {
     return new Proxy({} as Telemetry, {
       get: (_target, event: string) => (facts: { batch?: number }) => {
         this.told.set(event, (this.told.get(event) ?? 0) + 1);
-        if (event === "rangeSkipped") this.#noteDoubt(facts.batch);
+        if (event === "rangeSkipped" || event === "eventsCompacted") this.#noteDoubt(facts.batch);
       },
     });
   }
@@ -266,7 +271,7 @@ export class World {
     const record = this.#journal.pending(this.#pipeline_id).find((one) => one.batch === batch);
     // Of a written batch only duplicates are read again, which have no key.
     const isInDoubt = record !== undefined && record.state.kind !== "written" && mayBeInTable(record);
-    if (isInDoubt) for (const id of this.source.missed) this.missedInDoubt.add(id);
+    if (isInDoubt) for (const id of this.source.missedIn(rangesOf(record))) this.missedInDoubt.add(id);
   }
 }
 
