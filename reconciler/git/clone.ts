@@ -95,18 +95,17 @@ export class Clone {
 
   /** Marks the last fetched revision as good, and keeps of all earlier ones these commits. */
   async keepHead(sha: string, commits: readonly string[], signal: AbortSignal): Promise<void> {
-    await this.#git.text(this.#folder, ["update-ref", nameOf("good"), nameOf("head")], signal);
-    await this.#git.text(this.#folder, ["update-ref", keptAs(sha), sha], signal);
-    await this.#keepOnly(commits, signal);
+    const obsolete = await this.#keptExcept([sha, ...commits], signal);
+    const marks = [`update ${nameOf("good")} ${nameOf("head")}`, `update ${keptAs(sha)} ${sha}`];
+    await this.#git.updateReferences(this.#folder, [...marks, ...obsolete.map(deletion)], signal);
   }
 
-  async #keepOnly(commits: readonly string[], signal: AbortSignal): Promise<void> {
+  /** The references of kept revisions but for those of these commits. */
+  async #keptExcept(commits: readonly string[], signal: AbortSignal): Promise<string[]> {
     const format = ["for-each-ref", "--format=%(refname)", `${keptFolder}/`];
     const kept = (await this.#said(format, signal))?.split("\n") ?? [];
     const wanted = new Set(commits.map(keptAs));
-    for (const name of kept.filter((one) => !wanted.has(one))) {
-      await this.#git.text(this.#folder, ["update-ref", "-d", name], signal);
-    }
+    return kept.filter((one) => !wanted.has(one));
   }
 
   async #healed(attempt: () => Promise<Found>, signal: AbortSignal): Promise<Found> {
@@ -178,7 +177,8 @@ export class Clone {
   /** The earlier revisions that are kept for a rollback; each is fetched again where one is asked for. */
   async #forgetEarlier(signal: AbortSignal): Promise<void> {
     try {
-      await this.#keepOnly([], signal);
+      const kept = await this.#keptExcept([], signal);
+      await this.#git.updateReferences(this.#folder, kept.map(deletion), signal);
     } catch {
       signal.throwIfAborted();
     }
@@ -306,6 +306,11 @@ const keptFolder = "refs/sluice/kept";
 
 function keptAs(sha: string): string {
   return `${keptFolder}/${sha}`;
+}
+
+/** The command of `git update-ref --stdin` that removes a reference. */
+function deletion(reference: string): string {
+  return `delete ${reference}`;
 }
 
 function nameOf(kept: Kept): string {

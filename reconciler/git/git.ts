@@ -95,11 +95,20 @@ export class Git {
 
   /** Output of `git cat-file --batch` in `folder`, for these objects. */
   contents(folder: string, objects: readonly string[], signal: AbortSignal): Promise<Buffer> {
+    return this.#feed(folder, ["cat-file", "--batch"], objects, mostBytes.contents, signal);
+  }
+
+  /** Changes references in `folder`, all of them or none: `changes` are the commands of `git update-ref --stdin`. */
+  async updateReferences(folder: string, changes: readonly string[], signal: AbortSignal): Promise<void> {
+    // Without input git would wait for some.
+    if (changes.length > 0) await this.#feed(folder, ["update-ref", "--stdin"], changes, mostBytes.text, signal);
+  }
+
+  /** Output of `git <args>`, without a remote, which reads these lines. */
+  #feed(folder: string, args: string[], lines: readonly string[], most: number, signal: AbortSignal): Promise<Buffer> {
     const environment = localEnvironment(this.#environment);
-    const input = objects.map((object) => `${object}\n`).join("");
+    const input = lines.map((line) => `${line}\n`).join("");
     const { redact } = this.#remote;
-    const args = ["cat-file", "--batch"];
-    const most = mostBytes.contents;
     return this.#run({ folder, args, environment, isRemote: false, redact, most, input }, signal);
   }
 

@@ -40441,12 +40441,18 @@ var init_git = __esm({
       }
       /** Output of `git cat-file --batch` in `folder`, for these objects. */
       contents(folder, objects, signal) {
+        return this.#feed(folder, ["cat-file", "--batch"], objects, mostBytes2.contents, signal);
+      }
+      /** Changes references in `folder`, all of them or none: `changes` are the commands of `git update-ref --stdin`. */
+      async updateReferences(folder, changes, signal) {
+        if (changes.length > 0) await this.#feed(folder, ["update-ref", "--stdin"], changes, mostBytes2.text, signal);
+      }
+      /** Output of `git <args>`, without a remote, which reads these lines. */
+      #feed(folder, args, lines, most3, signal) {
         const environment2 = localEnvironment(this.#environment);
-        const input = objects.map((object2) => `${object2}
+        const input = lines.map((line) => `${line}
 `).join("");
         const { redact } = this.#remote;
-        const args = ["cat-file", "--batch"];
-        const most3 = mostBytes2.contents;
         return this.#run({ folder, args, environment: environment2, isRemote: false, redact, most: most3, input }, signal);
       }
       /** Output of a git command that connects to the remote: `args` receives its URL. */

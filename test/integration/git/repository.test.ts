@@ -68,6 +68,29 @@ describe("a revision", () => {
     expect(textOf(revision, "b.yaml")).toBe("b: 1");
   });
 
+  test("takes few processes of git, of which one changes all references: what is no longer followed goes with it", async () => {
+    const programs = join(dataDir, "programs");
+    const commands = join(programs, "commands");
+    const git = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+    await mkdir(programs);
+    await writeFile(join(programs, "git"), `#!/bin/sh\necho "$1" >>${commands}\nexec ${git} "$@"\n`, { mode: 0o700 });
+    const first = await origin.commit({ "a.yaml": "one" });
+    const repository = open({ env: { ...process.env, PATH: `${programs}:${process.env["PATH"]}` } });
+    await repository.fetch(signal);
+    const inClone = async (...args: string[]) => origin.git("--git-dir", await cloneFolder(), ...args);
+    await inClone("update-ref", `refs/sluice/kept/${"0".repeat(39)}1`, first);
+    await rm(commands);
+    const second = await origin.commit({ "a.yaml": "two" });
+    expect((await repository.fetch(signal)).sha).toBe(second);
+    const run = (await readFile(commands, "utf8")).trim().split("\n");
+    expect(run.filter((command) => command === "update-ref")).toHaveLength(1);
+    expect(run.length, run.join(" ")).toBeLessThan(11);
+    const names = await inClone("for-each-ref", "--format=%(refname)", "refs/sluice/kept");
+    expect(names.trim().split("\n").toSorted()).toEqual(
+      [first, second].map((sha) => `refs/sluice/kept/${sha}`).toSorted(),
+    );
+  });
+
   test("keeps bytes as they are: no line end is converted, no filter runs", async () => {
     const bytes = Buffer.concat([Buffer.from("\uFEFFid: $Id$\r\n"), Buffer.from([0xff, 0x00])]);
     await origin.commit({ "a.yaml": bytes, "empty.yaml": "", ".gitattributes": "*.yaml ident" });
