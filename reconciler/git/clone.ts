@@ -95,17 +95,17 @@ export class Clone {
 
   /** Marks the last fetched revision as good, and keeps of all earlier ones these commits. */
   async keepHead(sha: string, commits: readonly string[], signal: AbortSignal): Promise<void> {
-    const obsolete = await this.#keptExcept([sha, ...commits], signal);
+    const removals = await this.#removalsExcept([sha, ...commits], signal);
     const marks = [`update ${nameOf("good")} ${nameOf("head")}`, `update ${keptAs(sha)} ${sha}`];
-    await this.#git.updateReferences(this.#folder, [...marks, ...obsolete.map(deletion)], signal);
+    await this.#git.updateReferences(this.#folder, [...marks, ...removals], signal);
   }
 
-  /** The references of kept revisions but for those of these commits. */
-  async #keptExcept(commits: readonly string[], signal: AbortSignal): Promise<string[]> {
+  /** The changes that remove the references of kept revisions, but for those of these commits. */
+  async #removalsExcept(commits: readonly string[], signal: AbortSignal): Promise<string[]> {
     const format = ["for-each-ref", "--format=%(refname)", `${keptFolder}/`];
     const kept = (await this.#said(format, signal))?.split("\n") ?? [];
     const wanted = new Set(commits.map(keptAs));
-    return kept.filter((one) => !wanted.has(one));
+    return kept.filter((one) => !wanted.has(one)).map((one) => `delete ${one}`);
   }
 
   async #healed(attempt: () => Promise<Found>, signal: AbortSignal): Promise<Found> {
@@ -177,8 +177,7 @@ export class Clone {
   /** The earlier revisions that are kept for a rollback; each is fetched again where one is asked for. */
   async #forgetEarlier(signal: AbortSignal): Promise<void> {
     try {
-      const kept = await this.#keptExcept([], signal);
-      await this.#git.updateReferences(this.#folder, kept.map(deletion), signal);
+      await this.#git.updateReferences(this.#folder, await this.#removalsExcept([], signal), signal);
     } catch {
       signal.throwIfAborted();
     }
@@ -306,11 +305,6 @@ const keptFolder = "refs/sluice/kept";
 
 function keptAs(sha: string): string {
   return `${keptFolder}/${sha}`;
-}
-
-/** The command of `git update-ref --stdin` that removes a reference. */
-function deletion(reference: string): string {
-  return `delete ${reference}`;
 }
 
 function nameOf(kept: Kept): string {

@@ -84,32 +84,27 @@ export class Git {
 
   /** Output of `git <args>` in `folder`, without a remote. */
   async text(folder: string, args: string[], signal: AbortSignal): Promise<string> {
-    const environment = localEnvironment(this.#environment);
-    const { redact } = this.#remote;
-    const output = await this.#run(
-      { folder, args, environment, isRemote: false, redact, most: mostBytes.text },
-      signal,
-    );
-    return output.toString("utf8");
+    return (await this.#locally({ folder, args, most: mostBytes.text }, signal)).toString("utf8");
   }
 
   /** Output of `git cat-file --batch` in `folder`, for these objects. */
   contents(folder: string, objects: readonly string[], signal: AbortSignal): Promise<Buffer> {
-    return this.#feed(folder, ["cat-file", "--batch"], objects, mostBytes.contents, signal);
+    const args = ["cat-file", "--batch"];
+    return this.#locally({ folder, args, most: mostBytes.contents, input: asLines(objects) }, signal);
   }
 
   /** Changes references in `folder`, all of them or none: `changes` are the commands of `git update-ref --stdin`. */
   async updateReferences(folder: string, changes: readonly string[], signal: AbortSignal): Promise<void> {
     // Without input git would wait for some.
-    if (changes.length > 0) await this.#feed(folder, ["update-ref", "--stdin"], changes, mostBytes.text, signal);
+    if (changes.length === 0) return;
+    const args = ["update-ref", "--stdin"];
+    await this.#locally({ folder, args, most: mostBytes.text, input: asLines(changes) }, signal);
   }
 
-  /** Output of `git <args>`, without a remote, which reads these lines. */
-  #feed(folder: string, args: string[], lines: readonly string[], most: number, signal: AbortSignal): Promise<Buffer> {
+  /** Output of a git command that connects to nothing. */
+  #locally(run: Pick<Run, "folder" | "args" | "most" | "input">, signal: AbortSignal): Promise<Buffer> {
     const environment = localEnvironment(this.#environment);
-    const input = lines.map((line) => `${line}\n`).join("");
-    const { redact } = this.#remote;
-    return this.#run({ folder, args, environment, isRemote: false, redact, most, input }, signal);
+    return this.#run({ ...run, environment, isRemote: false, redact: this.#remote.redact }, signal);
   }
 
   /** Output of a git command that connects to the remote: `args` receives its URL. */
@@ -252,6 +247,10 @@ export class Git {
     // The cause is left out on purpose: it quotes the command's output as it was.
     return new Refusal(reason, `git ${args[0] ?? ""} of ${this.#remote.display} failed: ${what}${way}`, answer);
   }
+}
+
+function asLines(texts: readonly string[]): string {
+  return texts.map((text) => `${text}\n`).join("");
 }
 
 /** Another path of the same server, which may have our credentials as well; undefined for anywhere else. */

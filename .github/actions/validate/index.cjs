@@ -40366,6 +40366,10 @@ var init_remote = __esm({
 });
 
 // reconciler/git/git.ts
+function asLines(texts) {
+  return texts.map((text5) => `${text5}
+`).join("");
+}
 function movedTo(answer2, url) {
   const { status = 0, location = "" } = answer2 ?? {};
   if (status < 300 || status >= 400 || !URL.canParse(location, url)) return void 0;
@@ -40431,29 +40435,23 @@ var init_git = __esm({
       }
       /** Output of `git <args>` in `folder`, without a remote. */
       async text(folder, args, signal) {
-        const environment2 = localEnvironment(this.#environment);
-        const { redact } = this.#remote;
-        const output = await this.#run(
-          { folder, args, environment: environment2, isRemote: false, redact, most: mostBytes2.text },
-          signal
-        );
-        return output.toString("utf8");
+        return (await this.#locally({ folder, args, most: mostBytes2.text }, signal)).toString("utf8");
       }
       /** Output of `git cat-file --batch` in `folder`, for these objects. */
       contents(folder, objects, signal) {
-        return this.#feed(folder, ["cat-file", "--batch"], objects, mostBytes2.contents, signal);
+        const args = ["cat-file", "--batch"];
+        return this.#locally({ folder, args, most: mostBytes2.contents, input: asLines(objects) }, signal);
       }
       /** Changes references in `folder`, all of them or none: `changes` are the commands of `git update-ref --stdin`. */
       async updateReferences(folder, changes, signal) {
-        if (changes.length > 0) await this.#feed(folder, ["update-ref", "--stdin"], changes, mostBytes2.text, signal);
+        if (changes.length === 0) return;
+        const args = ["update-ref", "--stdin"];
+        await this.#locally({ folder, args, most: mostBytes2.text, input: asLines(changes) }, signal);
       }
-      /** Output of `git <args>`, without a remote, which reads these lines. */
-      #feed(folder, args, lines, most3, signal) {
+      /** Output of a git command that connects to nothing. */
+      #locally(run, signal) {
         const environment2 = localEnvironment(this.#environment);
-        const input = lines.map((line) => `${line}
-`).join("");
-        const { redact } = this.#remote;
-        return this.#run({ folder, args, environment: environment2, isRemote: false, redact, most: most3, input }, signal);
+        return this.#run({ ...run, environment: environment2, isRemote: false, redact: this.#remote.redact }, signal);
       }
       /** Output of a git command that connects to the remote: `args` receives its URL. */
       exchange(folder, args, signal) {

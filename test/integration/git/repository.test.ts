@@ -7,6 +7,7 @@ import { Repository } from "../../../reconciler/git/repository.ts";
 import type { RepositoryOptions } from "../../../reconciler/git/repository.ts";
 import { SourceError } from "../../../reconciler/git/revision.ts";
 import type { Revision } from "../../../reconciler/git/revision.ts";
+import { gitScript } from "../../support/git-inside.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 import { makeSshKey, serveHttp, serveSilence, serveSsh } from "../../support/git-server.ts";
 
@@ -69,13 +70,10 @@ describe("a revision", () => {
   });
 
   test("takes few processes of git, of which one changes all references: what is no longer followed goes with it", async () => {
-    const programs = join(dataDir, "programs");
-    const commands = join(programs, "commands");
-    const git = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-    await mkdir(programs);
-    await writeFile(join(programs, "git"), `#!/bin/sh\necho "$1" >>${commands}\nexec ${git} "$@"\n`, { mode: 0o700 });
+    const commands = join(dataDir, "commands");
+    const PATH = await gitScript(join(dataDir, "programs"), (git) => `echo "$1" >>${commands}\nexec ${git} "$@"`);
     const first = await origin.commit({ "a.yaml": "one" });
-    const repository = open({ env: { ...process.env, PATH: `${programs}:${process.env["PATH"]}` } });
+    const repository = open({ env: { ...process.env, PATH } });
     await repository.fetch(signal);
     const inClone = async (...args: string[]) => origin.git("--git-dir", await cloneFolder(), ...args);
     await inClone("update-ref", `refs/sluice/kept/${"0".repeat(39)}1`, first);

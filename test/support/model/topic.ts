@@ -23,12 +23,11 @@ export const modelTopics = ["topic", "other"] as const;
 export class ModelTopic implements ModelSourceLog {
   readonly events: Event[] = [];
   readonly partitions = new Map<Feed, Stored[]>();
-  /** Where each event was stored, by its id, from 1. */
-  readonly #places: { feed: Feed; offset: number }[] = [];
   readonly arrivals = new Arrivals();
   shortReads = 0;
   readonly missed = new Set<number>();
-  isCompacted = false;
+  /** The ids of the events that compaction has removed. */
+  readonly #removed = new Set<number>();
 
   /** `topics`: how many there are. */
   constructor(partitions: number, topics = 1) {
@@ -42,9 +41,7 @@ export class ModelTopic implements ModelSourceLog {
       const id = this.events.length + 1;
       const [feed, stored] = feeds[id % feeds.length]!;
       const text = JSON.stringify({ id, ...one, source: originOf(feed) });
-      const offset = (stored.at(-1)?.offset ?? firstOffset - 2) + 2;
-      stored.push({ id, offset, text });
-      this.#places.push({ feed, offset });
+      stored.push({ id, offset: firstOffset + 2 * stored.length, text });
       this.events.push(new Event(id, 0, Buffer.from(text)));
     }
     this.arrivals.came();
@@ -52,24 +49,24 @@ export class ModelTopic implements ModelSourceLog {
 
   /** Removes all but the newest event of each key, partition by partition. */
   compact(): void {
-    this.isCompacted = true;
-    for (const [feed, stored] of this.partitions) {
-      const newest = new Map(stored.map(({ id }) => [this.#keyOf(id), id]));
-      const kept = stored.filter(({ id }) => newest.get(this.#keyOf(id)) === id);
-      for (const { id } of stored) if (!kept.some((one) => one.id === id)) this.missed.add(id);
-      this.partitions.set(feed, kept);
+    for (const stored of this.partitions.values()) {
+      const newest = new Map(stored.map(({ id }) => [modelEvent(this.events[id - 1]!).key, id]));
+      const kept = new Set(newest.values());
+      for (const { id } of stored) {
+        if (kept.has(id)) continue;
+        this.#removed.add(id);
+        this.missed.add(id);
+      }
     }
   }
 
-  #keyOf(id: number): string {
-    return modelEvent(this.events[id - 1]!).key;
+  get isCompacted(): boolean {
+    return this.#removed.size > 0;
   }
 
   missedIn(ranges: readonly PositionRange[]): number[] {
-    return [...this.missed].filter((id) => {
-      const { feed, offset } = this.#places[id - 1]!;
-      return ranges.some((range) => range.feed === feed && range.first <= offset && offset <= range.last);
-    });
+    const stored = ranges.flatMap(({ feed, first, last }) => this.#storedIn(feed, first, last));
+    return stored.map(({ id }) => id).filter((id) => this.missed.has(id));
   }
 
   /** A pipeline that is terminated goes on where it stood: what is in the topic is read later. */
@@ -86,14 +83,18 @@ export class ModelTopic implements ModelSourceLog {
   }
 
   read(feed: Feed, first: number, last: number, limit: number): Event[] {
-    const stored = this.partitions.get(feed) ?? [];
-    return stored
-      .filter(({ offset }) => offset >= first && offset <= last)
+    return this.#storedIn(feed, first, last)
+      .filter(({ id }) => !this.#removed.has(id))
       .slice(0, limit)
       .map(({ offset, text }) => {
         const bytes = Buffer.from(text);
         return new Event(offset, 0, bytes, 0, bytes.length, originOf(feed));
       });
+  }
+
+  #storedIn(feed: Feed, first: number, last: number): Stored[] {
+    const stored = this.partitions.get(feed) ?? [];
+    return stored.filter(({ offset }) => offset >= first && offset <= last);
   }
 
   reading(journal: Journal, pipeline_id: string): Source {
