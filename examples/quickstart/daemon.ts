@@ -161,7 +161,7 @@ export class Daemon {
     while (Date.now() < until && !this.hasEnded) {
       const found = await look().catch(() => undefined);
       if (found !== undefined) return found;
-      await sleep(50);
+      await sleep(100);
     }
     throw new Error(
       `timed out while waiting for sluice run ${what}; its last lines were:\n${this.#lastLines.slice(-20).join("\n")}`,

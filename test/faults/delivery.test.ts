@@ -24,8 +24,8 @@ describe(`every event answered 202 is there exactly once (FAULTS_SEED=${seed})`,
     expect(broken(await delivery!.killAt(step, variantOf(name), 5))).toEqual([]);
   });
 
-  test("killed twice at random moments: all pipelines", { timeout: 120_000 }, async () => {
-    const reports = await delivery!.killAtRandom(2);
+  test("killed at a random moment: all pipelines", { timeout: 120_000 }, async () => {
+    const reports = await delivery!.killAtRandom(1);
     expect(reports.flatMap(broken)).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Daemon } from "../../examples/quickstart/daemon.ts";
 
 /** Between two looks, in milliseconds. */
-const pause = 50;
+const pause = 100;
 
 /**
  * Looks again and again until it is so; what the look throws meanwhile is no answer yet. Throws the daemon's last lines

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { attackAll } from "./attacks.ts";
+import { testEveryCase } from "./cases.ts";
 import { crash } from "./crash.ts";
 import { Delivery } from "./delivery.ts";
 import { broken, lineOf, missing, summaryOf } from "./delivery-report.ts";
@@ -31,6 +32,7 @@ interface Options {
 /** `npm run faults -- NAME`: the long forms. Each prints what it counted, and resolves with whether every promise was kept. */
 const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) => Promise<boolean> }> = {
   attacks: { kills: 0, events: 0, run: runAttacks },
+  cases: { kills: 0, events: 0, run: runCases },
   crash: { kills: 50, events: 0, run: runCrash },
   delivery: { kills: 100, events: 0, run: runDelivery },
   external: { kills: 30, events: 0, run: runExternal },
@@ -51,6 +53,10 @@ async function runAttacks(): Promise<boolean> {
   const { figures, isWithstood } = await attackAll();
   for (const line of figures) console.log(line);
   return isUnbroken(isWithstood ? [] : ["an attack was not withstood: see above"]);
+}
+
+async function runCases(): Promise<boolean> {
+  return isUnbroken(testEveryCase() ? [] : ["a test failed: see above"]);
 }
 
 async function runCrash({ kills }: Options): Promise<boolean> {

@@ -9,8 +9,8 @@ import { mutatedText, randomMessage, spelled, wireOfMessage } from "./otlp-json.
 import { referenceRows } from "./otlp-reference.ts";
 import { mutated, randomRequest } from "./otlp-wire.ts";
 
-/** 1,500 requests of each kind in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const runs = Number(process.env["FUZZ_RUNS"] ?? 1500);
+/** 750 requests of each kind in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const runs = Number(process.env["FUZZ_RUNS"] ?? 750);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 const patience = { timeout: 60_000 + runs * 30 };
 

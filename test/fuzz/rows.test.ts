@@ -10,10 +10,10 @@ import { scannedBatches } from "./scanned-events.ts";
 import { batches } from "./spelled-events.ts";
 import { encoded } from "../support/encoded.ts";
 
-/** 40, 30 and 300 batches in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 40);
-const rawRuns = Number(process.env["FUZZ_RUNS"] ?? 30);
-const scanRuns = 50 * Number(process.env["FUZZ_RUNS"] ?? 6);
+/** 20, 15 and 150 batches in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 20);
+const rawRuns = Number(process.env["FUZZ_RUNS"] ?? 15);
+const scanRuns = 50 * Number(process.env["FUZZ_RUNS"] ?? 3);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 let server: TestClickHouse;
 

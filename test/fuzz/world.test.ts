@@ -15,8 +15,8 @@ vi.mock("node:fs/promises", async (original) => {
   return simulatedFsPromises(await original());
 });
 
-/** 100 worlds in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 100);
+/** 50 worlds in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 50);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 
 beforeAll(warmUp, 60_000);
@@ -60,6 +60,6 @@ test.skipIf(again !== undefined)(
     const said = await livePiece({ seed, runs: numRuns }, { bundle, folder, met });
     expect(said, said).toBeUndefined();
     // A kind of thing that never happens tests nothing.
-    if (numRuns >= 100) expect(kinds.filter((kind) => !met.has(kind))).toEqual([]);
+    if (numRuns >= 50) expect(kinds.filter((kind) => !met.has(kind))).toEqual([]);
   },
 );

@@ -1,8 +1,8 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Daemon, Reconcile } from "../../examples/quickstart/daemon.ts";
 import { pipelineFile, tokenEnv, Workplace } from "../support/daemon.ts";
 
@@ -15,7 +15,7 @@ let daemon: Daemon;
 let author: Server;
 let received: string;
 
-beforeEach(async () => {
+async function open(): Promise<void> {
   place = await Workplace.make();
   received = "";
   author = createServer((req, res) => {
@@ -24,12 +24,12 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => author.listen(0, "127.0.0.1", resolve));
   await writeFile(join(place.path, "operator-secret"), canary);
-});
+}
 
-afterEach(async () => {
+async function close(): Promise<void> {
   await place.clean();
   await new Promise((resolve) => author.close(resolve));
-});
+}
 
 /** A pipeline that writes to the author's server, with lines of `connection_params`. */
 function sendingTo(pipeline_id: string, lines: string): string {
@@ -45,13 +45,16 @@ async function started(args: string[] = []): Promise<void> {
   });
 }
 
+/** What is said of a file that is refused; undefined where none is. */
+async function refused(): Promise<string | undefined> {
+  const isRefusal = /MISPLACED_REFERENCE|is not allowed|which no pipeline gets/;
+  const { history: _past, ...present } = await daemon.get<Reconcile>("/api/v1/reconcile");
+  return textsIn(present).find((text) => isRefusal.test(text));
+}
+
 /** What is said of the file, once it was looked at. */
 function refusal(): Promise<string> {
-  const isRefusal = /MISPLACED_REFERENCE|is not allowed|which no pipeline gets/;
-  return daemon.until(
-    async () => textsIn(await daemon.get<Reconcile>("/api/v1/reconcile")).find((text) => isRefusal.test(text)),
-    "to refuse the file",
-  );
+  return daemon.until(refused, "to refuse the file");
 }
 
 function textsIn(value: unknown): string[] {
@@ -67,7 +70,7 @@ async function expectNothingTold(): Promise<void> {
   expect(told.join("\n")).not.toContain(canary);
 }
 
-test.each<[string, (secret: string) => string]>([
+const files: [string, (secret: string) => string][] = [
   [
     "as the password towards a server of the author",
     () => sendingTo("attack", 'username: u, password: "${env:OPERATOR_SECRET}"'),
@@ -91,35 +94,55 @@ test.each<[string, (secret: string) => string]>([
   ],
   ["a file of the system", () => sendingTo("attack", 'username: u, password: "${file:/etc/passwd}"')],
   ["as the token of its own webhook", () => pipelineFile("attack").replace("SLUICE_SECRET_TOKEN", "OPERATOR_SECRET")],
-])("an author reads no secret of the machine: %s", { timeout: 60_000 }, async (_, textOf) => {
-  await started();
-  await place.write("attack.yaml", textOf(join(place.path, "operator-secret")));
-  expect(await refusal()).toMatch(/MISPLACED_REFERENCE|is not allowed for pipeline attack/);
-  await expectNothingTold();
-  expect(received).toBe("");
+];
+
+describe("an author reads no secret of the machine", () => {
+  beforeAll(async () => {
+    await open();
+    await started();
+  }, 60_000);
+
+  afterEach(async () => {
+    await rm(join(place.pipelines, "attack.yaml"));
+    await daemon.until(async () => ((await refused()) === undefined ? true : undefined), "to forget the file");
+  });
+
+  afterAll(close);
+
+  test.each(files)("%s", { timeout: 60_000 }, async (_, textOf) => {
+    await place.write("attack.yaml", textOf(join(place.path, "operator-secret")));
+    expect(await refusal()).toMatch(/MISPLACED_REFERENCE|is not allowed for pipeline attack/);
+    await expectNothingTold();
+    expect(received).toBe("");
+  });
 });
 
-test("an author who may use everything gets no secret of Sluice itself", { timeout: 60_000 }, async () => {
-  const everything = ["--reference", "${env:*}=*", "--reference", "${file:/*}=*"];
-  await started([...everything, "--hook-secret", "${env:GIT_TOKEN_OF_OPERATOR}", "--hook", "127.0.0.1:0"]);
-  await place.write("attack.yaml", sendingTo("attack", 'username: u, password: "${env:GIT_TOKEN_OF_OPERATOR}"'));
-  expect(await refusal()).toContain("is that of --hook-secret, which no pipeline gets");
-  await expectNothingTold();
-});
+describe("an author asks for more", () => {
+  beforeEach(open);
+  afterEach(close);
 
-test("a commit that asks for more leaves the running pipeline as it is", { timeout: 60_000 }, async () => {
-  await place.write("orders.yaml", pipelineFile("orders"));
-  await started();
-  const send = (n: number): Promise<Response> =>
-    fetch(`${daemon.events}/v1/pipelines/orders/topics/input/events`, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-pipeline-access-token": tokenEnv.SLUICE_SECRET_TOKEN },
-      body: JSON.stringify({ id: "a", n }),
-    });
-  await daemon.until(async () => ((await send(1)).status === 202 ? true : undefined), "to take events");
-  await place.write("orders.yaml", sendingTo("orders", 'username: u, password: "${env:OPERATOR_SECRET}"'));
-  expect(await refusal()).toContain('the line "${env:OPERATOR_SECRET}": "orders towards 127.0.0.1"');
-  expect((await send(2)).status).toBe(202);
-  await daemon.settled("orders");
-  expect((await daemon.health("orders")).counters.rows_written).toBe(2);
+  test("an author who may use everything gets no secret of Sluice itself", { timeout: 60_000 }, async () => {
+    const everything = ["--reference", "${env:*}=*", "--reference", "${file:/*}=*"];
+    await started([...everything, "--hook-secret", "${env:GIT_TOKEN_OF_OPERATOR}", "--hook", "127.0.0.1:0"]);
+    await place.write("attack.yaml", sendingTo("attack", 'username: u, password: "${env:GIT_TOKEN_OF_OPERATOR}"'));
+    expect(await refusal()).toContain("is that of --hook-secret, which no pipeline gets");
+    await expectNothingTold();
+  });
+
+  test("a commit that asks for more leaves the running pipeline as it is", { timeout: 60_000 }, async () => {
+    await place.write("orders.yaml", pipelineFile("orders"));
+    await started();
+    const send = (n: number): Promise<Response> =>
+      fetch(`${daemon.events}/v1/pipelines/orders/topics/input/events`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-pipeline-access-token": tokenEnv.SLUICE_SECRET_TOKEN },
+        body: JSON.stringify({ id: "a", n }),
+      });
+    await daemon.until(async () => ((await send(1)).status === 202 ? true : undefined), "to take events");
+    await place.write("orders.yaml", sendingTo("orders", 'username: u, password: "${env:OPERATOR_SECRET}"'));
+    expect(await refusal()).toContain('the line "${env:OPERATOR_SECRET}": "orders towards 127.0.0.1"');
+    expect((await send(2)).status).toBe(202);
+    await daemon.settled("orders");
+    expect((await daemon.health("orders")).counters.rows_written).toBe(2);
+  });
 });

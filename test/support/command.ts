@@ -7,10 +7,17 @@ export interface Printed {
   err: string;
 }
 
+interface Circumstances {
+  env?: Record<string, string>;
+  isInteractive?: boolean;
+  /** Stops it; a command that waits for that ends at once, unless it is given. */
+  signal?: AbortSignal;
+}
+
 /** Runs a command in this process. It sees nothing of the environment but `env` and the way to programs. */
 export async function runCommand(
   argv: readonly string[],
-  { env = {}, isInteractive = false }: { env?: Record<string, string>; isInteractive?: boolean } = {},
+  { env = {}, isInteractive = false, signal = AbortSignal.abort() }: Circumstances = {},
 ): Promise<Printed> {
   const printed = { out: [] as string[], err: [] as string[] };
   const code = await main([...argv], {
@@ -20,7 +27,7 @@ export async function runCommand(
       isInteractive,
     },
     env: { PATH: process.env["PATH"], ...env },
-    untilStopped: () => AbortSignal.abort(),
+    untilStopped: () => signal,
   });
   return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
 }

@@ -226,7 +226,7 @@ describe("a hostile body", () => {
   });
 
   test("delays neither what is read nor more calls than may wait", async () => {
-    await relisten({ time: 2000, waiting: 2 });
+    await relisten({ time: 1000, waiting: 2 });
     const settled: string[] = [];
     const note = async (name: string, answer: Promise<{ status: number } | "exhausted">): Promise<void> => {
       const told = await answer;
@@ -252,7 +252,7 @@ test("a burst of two hundred calls waits its turn", async () => {
 });
 
 test("the bodies of calls that wait are bounded together", async () => {
-  await relisten({ time: 2000, waitingBytes: 2 * good.length });
+  await relisten({ time: 1000, waitingBytes: 2 * good.length });
   const hostile = ask(evaluation, heavy(2000));
   const waits = [ask(filter, good), ask(filter, good)];
   await expect(ask(filter, good)).rejects.toMatchObject({ body: { status: 503 } });
@@ -261,7 +261,7 @@ test("the bodies of calls that wait are bounded together", async () => {
 });
 
 test("a caller that leaves gives its place in the queue away", async () => {
-  await relisten({ time: 2000, waiting: 1 });
+  await relisten({ time: 1000, waiting: 1 });
   const hostile = ask(evaluation, heavy(2000));
   const left = new AbortController();
   const waits = ask(filter, good, left.signal);

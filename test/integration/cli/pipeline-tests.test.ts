@@ -1,13 +1,14 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text as textOf } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { load } from "js-yaml";
 import { validateXML } from "xmllint-wasm";
+import { type Printed, runCommand } from "../../support/command.ts";
 import { freeListeners, sluice, Workplace } from "../../support/daemon.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 
@@ -16,26 +17,29 @@ let folder: string;
 beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "sluice-tests-"))));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-interface Printed {
-  code: number;
-  out: string;
-  err: string;
-}
-
-/** Runs the built command in the folder, where temporary files are kept in a folder of their own. */
+/** Runs the command in the folder, where temporary files are kept in a folder of their own. */
 function run(...args: string[]): Promise<Printed> {
   return runIn(folder, ...args);
 }
 
+/** In this process, which is in `cwd` meanwhile: a process for each run would load the engine again and again. */
 async function runIn(cwd: string, ...args: string[]): Promise<Printed> {
-  const TMPDIR = join(folder, ".tmp");
-  await mkdir(TMPDIR, { recursive: true });
-  const { NO_COLOR: _none, FORCE_COLOR: _forced, ...env } = process.env;
-  return new Promise((done) => {
-    execFile(process.execPath, [sluice, ...args], { cwd, env: { ...env, TMPDIR } }, (error, out, err) =>
-      done({ code: Number(error?.code ?? 0), out, err }),
-    );
-  });
+  const before = process.cwd();
+  vi.stubEnv("TMPDIR", join(folder, ".tmp"));
+  await mkdir(join(folder, ".tmp"), { recursive: true });
+  process.chdir(cwd);
+  try {
+    const { code, out, err } = await runCommand(args, { signal: new AbortController().signal });
+    return { code, out: printed(out), err: printed(err) };
+  } finally {
+    process.chdir(before);
+    vi.unstubAllEnvs();
+  }
+}
+
+/** With the end of its last line, as a terminal has it. */
+function printed(text: string): string {
+  return text === "" ? "" : `${text}\n`;
 }
 
 async function put(path: string, text: string): Promise<void> {

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { defaultOptions } from "../../../schemas/index.ts";
 import type { PipelineConfig } from "../../../schemas/pipeline.ts";
 import type { TestKafka } from "../../support/kafka/test-kafka.ts";
-import type { KafkaScene } from "./kafka-scene.ts";
+import { type KafkaScene, lookEvery } from "./kafka-scene.ts";
 
 export interface Wish {
   windows: [left: string, right: string];
@@ -104,7 +104,7 @@ export class Desk {
         expect(texts).toEqual(wanted);
         return;
       }
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await new Promise((resolve) => setTimeout(resolve, lookEvery));
     }
   }
 

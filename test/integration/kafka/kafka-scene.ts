@@ -17,6 +17,9 @@ export const quick = {
   metadataMaxAge: 300,
 };
 
+/** Milliseconds between two looks at a table: each is a query, which takes time from what is waited for. */
+export const lookEvery = 100;
+
 type Play = (scene: KafkaScene) => Promise<void>;
 
 export interface Stage {
@@ -133,7 +136,7 @@ export class KafkaScene {
         if (JSON.stringify(found) === JSON.stringify(ids)) return;
         throw new Error(`expected each of ${ids.length} ids once, found ${found.length}: ${difference(found, ids)}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await new Promise((resolve) => setTimeout(resolve, lookEvery));
     }
   }
 
