@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The test files that leave cases out of `npm test`. */
+/** The test files that leave cases out of `npm test`, or are no part of it. */
 function shortened(): string[] {
   const files = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".test.ts"));
   return files

@@ -6,6 +6,7 @@ import { KafkaDelivery } from "./kafka-delivery.ts";
 import { brokenBy } from "./kafka-report.ts";
 import { allSteps } from "./kafka-steps.ts";
 import { kafkaVariants } from "./kafka-variants.ts";
+import { steps } from "./steps.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -19,20 +20,20 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 /**
- * Each step once. What is read a second time only shows where dedup does not drop it: there the pipeline is killed around
- * its commits, and at a random moment.
+ * Each step that an event of Kafka, or a join, adds to those of `delivery.test.ts`. What is read a second time only shows where
+ * dedup does not drop it: there the pipeline is killed around its commits of offsets.
  */
 const runs = [
   {
     variant: kafkaVariants.unique,
     members: 2,
-    steps: ["before prepare", "after commit", "offset commit unanswered", "later batch committed"],
+    steps: ["offset commit unanswered", "later batch committed"],
     random: [],
   },
   {
     variant: kafkaVariants.repeats,
     members: 1,
-    steps: ["after prepare", "during the insert", "after the insert", "later batch written"],
+    steps: ["later batch written"],
     random: [],
   },
   {
@@ -68,7 +69,7 @@ describe.each(runs)(
   },
 );
 
-test("each step is among them", () => {
-  const steps = new Set(runs.flatMap((run) => run.steps as readonly string[]));
-  expect([...steps].toSorted()).toEqual(Object.keys(allSteps).toSorted());
+test("each step that a pipeline with a webhook has not is among them", () => {
+  const own = Object.keys(allSteps).filter((step) => !(step in steps));
+  expect(runs.flatMap((run) => run.steps as readonly string[]).toSorted()).toEqual(own.toSorted());
 });

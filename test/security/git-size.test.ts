@@ -38,7 +38,7 @@ test.each<[string, { oldProtocol?: boolean }]>([
   const source = scene.open({ url: server.url, maxSize });
   const good = await source.fetch(signal);
   const before = stored();
-  await commitLarge(scene.origin, 16 * mebibyte);
+  await commitLarge(scene.origin, 8 * mebibyte);
   const error = await failure(source);
   expect(error).toMatchObject({ reason: "TooLarge", stalls: true });
   expect(error.message).toMatch(
@@ -52,11 +52,11 @@ test.each<[string, { oldProtocol?: boolean }]>([
 });
 
 test("a fetch is ended while it goes on, with the helpers of git", async () => {
-  await commitLarge(scene.origin, 12 * mebibyte);
+  await commitLarge(scene.origin, 8 * mebibyte);
   const server = scene.add(await serveHttp(scene.origin.path, undefined, 0, { pause: 20 }));
   expect((await failure(scene.open({ url: server.url, maxSize }))).reason).toBe("TooLarge");
   const sent = server.sent();
-  expect(sent).toBeLessThan(10 * mebibyte);
+  expect(sent).toBeLessThan(7 * mebibyte);
   expect(gitProcesses(server.url)).toEqual([]);
 });
 
@@ -67,7 +67,7 @@ function gitProcesses(url: string): string[] {
 }
 
 test("the first fetch of a repository that is too large leaves nothing behind either", async () => {
-  await commitLarge(scene.origin, 16 * mebibyte);
+  await commitLarge(scene.origin, 8 * mebibyte);
   const options: Partial<RepositoryOptions> = { url: `file://${scene.origin.path}`, maxSize };
   expect((await failure(scene.open(options))).reason).toBe("TooLarge");
   const packs = join(await scene.cloneFolder(), "objects", "pack");
@@ -86,7 +86,7 @@ test("many commits that each replace a file take no more than twice the limit, a
 });
 
 test("the condition of the source says size, limit and setting", async () => {
-  await commitLarge(scene.origin, 8 * mebibyte);
+  await commitLarge(scene.origin, 4 * mebibyte);
   const place = await Workplace.make();
   try {
     const args = ["--repo", `file://${scene.origin.path}`, "--git-max-size", "1Mi"];

@@ -3,3 +3,8 @@
  * file, where each case costs a process or many queries.
  */
 export const isEveryCase = process.env["CASES"] === "all";
+
+/** How often a property is tried that takes long: as often as is given where every case is tested, else a third as often. */
+export function runsOf(all: number): number {
+  return isEveryCase ? all : Math.ceil(all / 3);
+}

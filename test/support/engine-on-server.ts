@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import type { PipelineHealth } from "../../engine/index.ts";
 import { defaultOptions } from "../../schemas/index.ts";
@@ -73,7 +74,7 @@ export class EngineOnServer {
   /** Resolves in the server's next second: it notes in whole seconds when a table was altered. */
   async laterSecond(): Promise<void> {
     const first = await this.#second();
-    while ((await this.#second()) === first);
+    while ((await this.#second()) === first) await sleep(20);
   }
 
   /** How to reach the server through the proxy. */

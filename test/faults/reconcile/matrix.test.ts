@@ -10,6 +10,7 @@ test(
   async ({ skip }) => {
     requireOrSkip(SmallDisk.obstacle(), skip);
     const { verdicts, events } = await reconcileFaults({
+      isShort: true,
       lasting: 0,
       announced: true,
       patience: 5_000,

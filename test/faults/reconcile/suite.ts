@@ -1,6 +1,7 @@
 import type { Fates } from "./scene.ts";
 import { Scene } from "./scene.ts";
 import { engineFaults } from "./engine-faults.ts";
+import type { Fault } from "./fault.ts";
 import { fieldFaults } from "./field-faults.ts";
 import { gitFaults } from "./git-faults.ts";
 import { localFaults } from "./local-faults.ts";
@@ -11,6 +12,8 @@ import type { Amounts } from "./repository-faults.ts";
 import type { Verdict } from "./verdict.ts";
 
 export interface SuiteOptions extends Amounts, Course {
+  /** Of the faults that are told by the same reason, of the source or of a pipeline, only the first. */
+  isShort?: boolean;
   /** Milliseconds that a Git command may take in all. */
   patience: number;
 }
@@ -20,6 +23,7 @@ export async function reconcileFaults({
   lasting,
   announced,
   patience,
+  isShort = false,
   log,
   ...amounts
 }: SuiteOptions): Promise<{ verdicts: Verdict[]; events: Fates }> {
@@ -27,10 +31,23 @@ export async function reconcileFaults({
   let verdicts: Verdict[] = [];
   let events: Fates | undefined;
   try {
-    const faults = [...gitFaults, ...repositoryFaults(amounts), ...fieldFaults, ...localFaults, ...engineFaults];
+    const all = [...gitFaults, ...repositoryFaults(amounts), ...fieldFaults, ...localFaults, ...engineFaults];
+    const faults = isShort ? differentlyTold(all) : all;
     verdicts = await befall(scene, faults, { lasting, announced, ...(log && { log }) });
   } finally {
     events = await scene.close();
   }
   return { verdicts, events };
+}
+
+/** Faults without those that are told as one before them. Those that heal at once are all there. */
+function differentlyTold(faults: readonly Fault[]): Fault[] {
+  const told = new Set<string>();
+  return faults.filter((fault) => {
+    if (fault.told === undefined) return true;
+    const reason = [fault.told].flat().join();
+    const isNew = !told.has(reason);
+    told.add(reason);
+    return isNew;
+  });
 }

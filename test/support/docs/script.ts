@@ -37,7 +37,7 @@ function stepOf(block: Block, addresses: Addresses): string {
 ${text}} >sluice.log 2>&1 &
 sluice=$!
 for try in $(seq ${patience}); do
-  if npx sluice reconcile --wait >/dev/null 2>&1; then break; fi
+  if grep -q "Sluice is running" sluice.log; then break; fi
   kill -0 $sluice || { cat sluice.log; exit 1; }
   sleep 0.1
 done

@@ -116,6 +116,8 @@ const prompt = {
 };
 
 const small = {
+  // Without changes the controller writes nothing: by default it writes twice a second, also while no test asks it anything.
+  "metadata.max.idle.interval.ms": "0",
   "num.network.threads": "1",
   "num.io.threads": "2",
   "background.threads": "2",

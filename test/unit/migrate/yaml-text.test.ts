@@ -12,6 +12,7 @@ import { tidy } from "../../../schemas/index.ts";
 import { fileOf } from "../../support/pipeline-file.ts";
 import { v2Documents } from "../../support/arbitrary-version-2.ts";
 import { v2Pipeline, v2Source, type V2 } from "../../support/version-2.ts";
+import { runsOf } from "../../support/cases.ts";
 
 /** The YAML of a file in v3, with the v2 fields whose comments were lost. */
 function written(file: string, options: MigrateOptions = {}): { text: string; lost: string[] } {
@@ -135,7 +136,7 @@ describe("any v2 document, as YAML with comments on every line", () => {
         expect(left.length).toBeGreaterThanOrEqual(lost.length);
         expect(text.match(/# c\d+\./g)?.length ?? 0).toBe(all.length - left.length);
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
   });
 });

@@ -12,6 +12,7 @@ import { printPlan } from "../../../reconciler/plan/render/index.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
 import type { PipelineText } from "../../support/pipeline-text.ts";
 import { read } from "./model-world.ts";
+import { runsOf } from "../../support/cases.ts";
 
 const ids = ["alpha", "bravo", "charlie"] as const;
 
@@ -228,7 +229,7 @@ describe("the inverse of a plan", () => {
           expect(said.toSorted(), printPlan(made)).toEqual(lostOf(engine, change.pipeline_id, memory).toSorted());
         }
       }),
-      { numRuns: 150 },
+      { numRuns: runsOf(150) },
     );
   });
 
@@ -245,7 +246,7 @@ describe("the inverse of a plan", () => {
         for (const [index, { after }] of changes.entries())
           for (const id of after) expect(changes.slice(0, index).map(({ pipeline_id }) => pipeline_id)).toContain(id);
       }),
-      { numRuns: 50 },
+      { numRuns: runsOf(50) },
     );
   });
 });

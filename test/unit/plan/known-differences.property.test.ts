@@ -8,6 +8,7 @@ import { plan } from "../../../reconciler/plan/decide/index.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
 import { fileOf } from "../../support/pipeline-file.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
+import { runsOf } from "../../support/cases.ts";
 
 const signal = new AbortController().signal;
 
@@ -36,7 +37,7 @@ test("a plan says the same whether or not the same file was compared before", as
         expect(known).toEqual(plan(actualOf(engine), { ...load(all), skipped: [] }));
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runsOf(60) },
   );
 });
 

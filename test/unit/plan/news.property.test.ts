@@ -8,6 +8,7 @@ import { printPlan, reasonText } from "../../../reconciler/plan/render/index.ts"
 import { byHand, folder, ids, read, worldOf } from "./model-world.ts";
 import { changeFor } from "./world.ts";
 import type { World } from "./world.ts";
+import { runsOf } from "../../support/cases.ts";
 
 /** What a person reads of a plan, but for figures that grow by themselves. */
 const textOf = (made: Plan): string => printPlan(made).replaceAll(/^ {4}a rollback does not restore: .*\n/gm, "");
@@ -58,7 +59,7 @@ describe("two plans are the same news", () => {
           if (isDeepStrictEqual(shown(a.why), shown(b.why)) !== (reasonText(a.why) === reasonText(b.why)))
             expect(a.why).toEqual({ ...b.why, text: reasonText(b.why) });
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 });

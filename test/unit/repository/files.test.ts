@@ -14,8 +14,9 @@ import {
 } from "../../../schemas/index.ts";
 import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
+import { runsOf } from "../../support/cases.ts";
 
-const numRuns = 100;
+const numRuns = runsOf(100);
 const written = (of: Parameters<typeof pipelineText>[0]): PipelineV3 => load(pipelineText(of)) as PipelineV3;
 const meaning = (document: PipelineV3): unknown => [normalise(document), engineOptions(document)];
 

@@ -6,8 +6,9 @@ import { engineOptions, normalise, schemaErrors, tidy, type PipelineV3 } from ".
 import { canonicalColumnType } from "../../../schemas/normalise.ts";
 import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
 import { respelled } from "../../support/respelled.ts";
+import { runsOf } from "../../support/cases.ts";
 
-const numRuns = 1000;
+const numRuns = runsOf(1000);
 const seeds = fc.nat();
 
 /** Transforms of one type for one source cannot be told apart by what they are for, so their order has a meaning. */
@@ -88,7 +89,7 @@ describe("two spellings of one meaning", () => {
       fc.property(pipelines, seeds, (document, seed) => {
         if (JSON.stringify(respelled(document, seed)) !== JSON.stringify(document)) different += 1;
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
     expect(different).toBeGreaterThan(190);
   });
@@ -107,7 +108,7 @@ test("two meanings give a plan that changes or refuses", () => {
       const other = respelled(change(document) as PipelineV3, seed);
       expect(planned(document, other)[0]?.fields).not.toEqual([]);
     }),
-    { numRuns: 200 },
+    { numRuns: runsOf(200) },
   );
 });
 

@@ -7,6 +7,7 @@ import { directWrite } from "../../../engine/sinks/clickhouse/encode/direct-writ
 import { canFeed } from "../../../engine/sinks/clickhouse/columns/feeding.ts";
 import { RowBody, constantOf } from "../../../engine/sinks/clickhouse/encode/row-body.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
+import { runsOf } from "../../support/cases.ts";
 
 const fieldTypes: readonly FieldType[] = ["string", "bool", "int", "uint", "float", "array", "map"];
 const columns =
@@ -60,7 +61,7 @@ describe("what is written directly is what the converter writes", () => {
         const isWritten = write(value, body);
         expect(body.toBytes().toString()).toBe(" ".repeat(before) + (isWritten ? converter.convert(value) : ""));
       }),
-      { numRuns: 1000, seed: 1 },
+      { numRuns: runsOf(1000), seed: 1 },
     );
   });
 

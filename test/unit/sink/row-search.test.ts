@@ -23,7 +23,7 @@ function serverThat(refused: ReadonlySet<number>, names: "first" | "last" | "non
 async function found(count: number, server: ReturnType<typeof serverThat>): Promise<number[]> {
   const search = await findBadRows(count, (rows) => server.send(rows));
   if (search.kind === "failed") throw new Error(search.failure.text);
-  for (const { row, failure } of search.rows) expect(failure).toEqual({ ...bad, row });
+  expect(search.rows).toEqual(search.rows.map(({ row }) => ({ row, failure: { ...bad, row } })));
   return search.rows.map(({ row }) => row);
 }
 

@@ -79,5 +79,5 @@ test.each([
   const path = content.startsWith("{") ? "a.json" : "a.yaml";
   const problems = validate([fileOf(content, path)]);
   expect(problems.length).toBeGreaterThan(0);
-  for (const { message } of problems) expect(message.length).toBeLessThan(1000);
+  expect(problems.filter(({ message }) => message.length >= 1000)).toEqual([]);
 });
