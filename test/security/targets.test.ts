@@ -87,10 +87,23 @@ async function running(): Promise<number> {
 }
 
 describe("an author connects to no server that the operator does not allow", () => {
-  test("by default to none of this link, nor to that which gives credentials", async () => {
+  test("by default to none of this link, nor to that which gives credentials, nor to a database of ClickHouse itself", async () => {
     await started();
     const hosts = ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "fe80::1"];
     await refusedHosts(hosts, 80, /is link-local/);
+
+    const system = pipelineFile("system-0").replace("database: default", "database: System");
+    await place.write("system-0.yaml", system);
+    for (const [index, database] of ["system", "information_schema", "INFORMATION_SCHEMA"].entries()) {
+      const pipeline_id = `system-${index + 1}`;
+      await place.write(`${pipeline_id}.yaml`, writingTo("127.0.0.1", { database, pipeline_id }));
+    }
+    for (const index of [0, 1, 2, 3]) {
+      const isRefusal = (line: string): boolean =>
+        line.includes(`system-${index}.yaml`) && line.includes("SYSTEM_DATABASE");
+      await daemon.until(() => Promise.resolve(daemon.log.find(isRefusal)), `to refuse file ${index}`);
+    }
+    expect(internal.asked).toEqual([]);
   });
 
   test("without private targets to none of this machine, however its address is spelled", async () => {
@@ -134,22 +147,6 @@ test("a password that a server sends back is shown nowhere, whatever spells it",
   const shown = [...(await said()), ...daemon.log, metrics].join("\n");
   server.close();
   for (const part of partsOf("ada", password)) expect(shown).not.toContain(part);
-});
-
-test("the databases of ClickHouse itself are no target, on any host", async () => {
-  await started();
-  const embedded = pipelineFile("attack-0").replace("database: default", "database: System");
-  await place.write("attack-0.yaml", embedded);
-  for (const [index, database] of ["system", "information_schema", "INFORMATION_SCHEMA"].entries()) {
-    const pipeline_id = `attack-${index + 1}`;
-    await place.write(`${pipeline_id}.yaml`, writingTo("127.0.0.1", { database, pipeline_id }));
-  }
-  for (const index of [0, 1, 2, 3]) {
-    const isRefusal = (line: string): boolean =>
-      line.includes(`attack-${index}.yaml`) && line.includes("SYSTEM_DATABASE");
-    await daemon.until(() => Promise.resolve(daemon.log.find(isRefusal)), `to refuse file ${index}`);
-  }
-  expect(internal.asked).toEqual([]);
 });
 
 describe("the embedded ClickHouse", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { load, validate } from "../../../reconciler/desired/load.ts";
+import { isEveryCase } from "../../support/cases.ts";
 import { fileOf, goodPipeline, joinPipeline, kafkaPipeline, otlpPipeline } from "../../support/pipeline-file.ts";
 
 /** Every text of a file in turn replaced by `word`: what looks a value up by a text must not find what objects inherit. */
@@ -10,13 +11,15 @@ function* replacedBy(word: string, text: string): Generator<string> {
   }
 }
 
+const inherited = ["constructor", "__proto__", "toString", "hasOwnProperty"];
+
 describe.each([
   ["webhook", goodPipeline],
   ["kafka", kafkaPipeline],
   ["join", joinPipeline],
   ["otlp", otlpPipeline],
 ])("the %s pipeline with a name that objects inherit in each place", (_title, text) => {
-  test.each(["constructor", "__proto__", "toString", "hasOwnProperty"])("%s", (word) => {
+  test.each(isEveryCase ? inherited : inherited.slice(0, 2))("%s", (word) => {
     let files = 0;
     for (const content of replacedBy(word, text)) {
       for (const { line, column, message } of validate([fileOf(content)])) {
