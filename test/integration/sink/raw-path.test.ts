@@ -133,8 +133,8 @@ const otherTypes: Cell[] = [
 const nullable = /^(LowCardinality\()?Nullable/;
 const zeroed = /^(LowCardinality\(|SimpleAggregateFunction\(max, )?(Nullable|Bool|U?Int|Float|String|Map)/;
 
-/** Those of the cells that a run tries: one of each kind of field and column, unless it is every case. */
 const kindOf = ([type, column]: Cell): string => `${type} into ${bare(typeOf(column)).kind}`;
+/** One cell of each kind of field and column, or every case. */
 const chosen = cells.filter(
   (cell, index) => isEveryCase || cells.findIndex((one) => kindOf(one) === kindOf(cell)) === index,
 );
