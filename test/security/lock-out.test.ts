@@ -12,6 +12,8 @@ import { halfPreface, HeldConnections, idleRequest, idleSession, slowBody } from
 const limits = isFull ? [] : ["--max-connections", "410", "--max-connections-per-address", "102"];
 const count = isFull ? 4_300 : 430;
 
+const healthy = JSON.stringify({ status: "ok" });
+
 let place: Workplace;
 let daemon: Daemon;
 let held: HeldConnections;
@@ -41,6 +43,13 @@ async function post(): Promise<number> {
   return (await fetch(url, { method: "POST", headers, body: '{"id":"a","n":1}', signal })).status;
 }
 
+/** What the status API answers an honest reader on a connection of its own: an idle one may be closed just when it is used again. */
+async function read(path: string): Promise<string> {
+  const response = await fetch(`${daemon.api}${path}`, { headers: { connection: "close" } });
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
 /** The code of gRPC that an honest exporter gets on a connection of its own: 5 as no pipeline here takes OTLP. */
 async function exportOverGrpc(): Promise<number> {
   const sender = new GrpcSender(daemon.listeners.otlpGrpc!);
@@ -62,7 +71,7 @@ test.each([
     await held.open({ target: daemon.listeners.otlpGrpc!, count, from, opening });
     expect(await exportOverGrpc()).toBe(5);
     expect(await post()).toBe(202);
-    expect(await daemon.get("/healthz")).toEqual({ status: "ok" });
+    expect(await read("/healthz")).toBe(healthy);
     // One line gathers the refusals of a second.
     const isTold = (): boolean => /A listener refuses connections.*otlp_grpc/s.test(daemon.log.join("\n"));
     await daemon.until(async () => isTold() || undefined, "to say that it refuses connections");
@@ -73,16 +82,17 @@ test.each([
 
 test("many idle keep-alive connections to the status API, from the address of others, lock out nobody", async () => {
   await held.open({ target: daemon.listeners.api, count, from: "127.0.0.1", opening: idleRequest });
-  expect(await daemon.get("/healthz")).toEqual({ status: "ok" });
-  const metrics = await daemon.get<string>("/metrics");
-  expect(metrics).toMatch(/sluice_listener_connections_refused_total\{listener="api",reason="\w+"\} [1-9]/);
+  expect(await read("/healthz")).toBe(healthy);
+  expect(await read("/metrics")).toMatch(
+    /sluice_listener_connections_refused_total\{listener="api",reason="\w+"\} [1-9]/,
+  );
   expect(await post()).toBe(202);
 }, 120_000);
 
 test("many connections from another address without a request to the events listener lock out nobody", async () => {
   await held.open({ target: daemon.listeners.events, count, from: "127.0.0.2", opening: "" });
   expect(await post()).toBe(202);
-  expect(await daemon.get("/healthz")).toEqual({ status: "ok" });
+  expect(await read("/healthz")).toBe(healthy);
 }, 120_000);
 
 test.each(["127.0.0.1", "127.0.0.2"])(
