@@ -42,6 +42,11 @@ export class HeldConnections {
     await Promise.all(opened);
   }
 
+  /** Whether each has an answer or is closed: none of them waits any more. */
+  get isIdle(): boolean {
+    return this.#sockets.every((socket) => socket.bytesRead > 0 || socket.destroyed || socket.readableEnded);
+  }
+
   /** How many are still open. */
   get held(): number {
     return this.#sockets.filter((socket) => !socket.destroyed && !socket.readableEnded).length;
