@@ -56,7 +56,7 @@ test("a fetch is ended while it goes on, with the helpers of git", async () => {
   const server = scene.add(await serveHttp(scene.origin.path, undefined, 0, { pause: 20 }));
   expect((await failure(scene.open({ url: server.url, maxSize }))).reason).toBe("TooLarge");
   const sent = server.sent();
-  expect(sent).toBeLessThan(7 * mebibyte);
+  expect(sent).toBeLessThan(6 * mebibyte);
   expect(gitProcesses(server.url)).toEqual([]);
 });
 

@@ -8,3 +8,13 @@ export const isEveryCase = process.env["CASES"] === "all";
 export function runsOf(all: number): number {
   return isEveryCase ? all : Math.ceil(all / 3);
 }
+
+/** The items that bring something, by `thingsOf`, which none before them brings. */
+export function differing<Item>(items: readonly Item[], thingsOf: (item: Item) => readonly string[]): Item[] {
+  const seen = new Set<string>();
+  return items.filter((item) => {
+    const before = seen.size;
+    for (const thing of thingsOf(item)) seen.add(thing);
+    return seen.size > before;
+  });
+}

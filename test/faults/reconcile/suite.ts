@@ -1,3 +1,4 @@
+import { differing } from "../../support/cases.ts";
 import type { Fates } from "./scene.ts";
 import { Scene } from "./scene.ts";
 import { engineFaults } from "./engine-faults.ts";
@@ -32,7 +33,7 @@ export async function reconcileFaults({
   let events: Fates | undefined;
   try {
     const all = [...gitFaults, ...repositoryFaults(amounts), ...fieldFaults, ...localFaults, ...engineFaults];
-    const faults = isShort ? differentlyTold(all) : all;
+    const faults = isShort ? differing(all, toldBy) : all;
     verdicts = await befall(scene, faults, { lasting, announced, ...(log && { log }) });
   } finally {
     events = await scene.close();
@@ -40,14 +41,7 @@ export async function reconcileFaults({
   return { verdicts, events };
 }
 
-/** Faults without those that are told as one before them. Those that heal at once are all there. */
-function differentlyTold(faults: readonly Fault[]): Fault[] {
-  const told = new Set<string>();
-  return faults.filter((fault) => {
-    if (fault.told === undefined) return true;
-    const reason = [fault.told].flat().join();
-    const isNew = !told.has(reason);
-    told.add(reason);
-    return isNew;
-  });
+/** By what faults differ: the reason that they are told by. Of those that heal at once each is one of its own. */
+function toldBy({ name, told }: Fault): string[] {
+  return [told === undefined ? name : [told].flat().join()];
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { TestEngine } from "../../support/engine.ts";
-import { isEveryCase } from "../../support/cases.ts";
+import { differing, isEveryCase } from "../../support/cases.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { type PullRequest, pullRequests } from "../../unit/preview/pull-requests.ts";
 import { reportFor } from "../../unit/preview/sides.ts";
@@ -38,18 +38,11 @@ function thingsSaid(request: PullRequest): string[] {
   ];
 }
 
-/** All of them where every case is tested; otherwise those whose plan says something that none before it says. */
-const heard = new Set<string>();
-const numbered = pullRequests
-  .map((request, number) => ({ ...request, number }))
-  .filter((request) => {
-    const before = heard.size;
-    for (const thing of thingsSaid(request)) heard.add(thing);
-    return isEveryCase || heard.size > before;
-  });
+const numbered = pullRequests.map((request, number) => ({ ...request, number }));
+const chosen = isEveryCase ? numbered : differing(numbered, thingsSaid);
 
 describe.concurrent("what sluice plan said is what happens", () => {
-  test.each(numbered)(
+  test.each(chosen)(
     "$title",
     async (request) => {
       const stage = { engine, kafka: kafka(), clickhouse, secrets };

@@ -12,7 +12,7 @@ import { days, farDays, fractions, largest, lastTimes, laterTimes, spellings, st
 import { truths, uuids, wholes, wideWholes } from "./spellings.ts";
 import { events, ownHeaders, patient, sinkOn } from "./support.ts";
 import type { Field } from "./support.ts";
-import { isEveryCase } from "../../support/cases.ts";
+import { differing, isEveryCase } from "../../support/cases.ts";
 import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;
@@ -135,9 +135,7 @@ const zeroed = /^(LowCardinality\(|SimpleAggregateFunction\(max, )?(Nullable|Boo
 
 const kindOf = ([type, column]: Cell): string => `${type} into ${bare(typeOf(column)).kind}`;
 /** One cell of each kind of field and column, or every case. */
-const chosen = cells.filter(
-  (cell, index) => isEveryCase || cells.findIndex((one) => kindOf(one) === kindOf(cell)) === index,
-);
+const chosen = isEveryCase ? cells : differing(cells, (cell) => [kindOf(cell)]);
 
 describe("one value in every spelling: the same row, or the same rejection, both ways", () => {
   test.each([...chosen, ...otherTypes])("%s into %s", async (type, column, asTheyAre, real = column) => {

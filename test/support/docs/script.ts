@@ -1,6 +1,6 @@
 import type { Block } from "./pages.ts";
 
-/** How long Sluice may take until it listens and has done what its files say, in tenths of a second. */
+/** How long Sluice may take until it listens, in tenths of a second. */
 const patience = 600;
 
 /** Addresses that pages name, and those that Sluice listens on instead while they are tested. */
