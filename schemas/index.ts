@@ -1,6 +1,5 @@
 /** The language: the format of pipeline files, and their canonical form. */
 export { canonicalDuration, durationMs, parseDuration, printDuration, shortDuration } from "./duration.ts";
-export { ownSchemas } from "./ajv.ts";
 export { dedupFields } from "./dedup-key.ts";
 export { effects, highest, type Effect } from "./annotations.ts";
 export { effectOf, fieldNames, isSecret, typesAt, type Path } from "./annotations.ts";

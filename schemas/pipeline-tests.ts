@@ -1,4 +1,3 @@
-import schema from "./pipeline-tests.schema.json" with { type: "json" };
 import { errorsBy, type SchemaError } from "./schema.ts";
 
 /** A file of tests, as it is written (docs/pipeline-tests.md). */
@@ -37,5 +36,5 @@ export interface Expectation {
 
 /** Every breach of the schema by a document; without one, it is a PipelineTests. */
 export function testErrors(document: unknown): SchemaError[] {
-  return errorsBy(schema, document);
+  return errorsBy("pipeline-tests", document);
 }

@@ -1,5 +1,5 @@
-import type { ErrorObject, ValidateFunction } from "ajv";
-import { ownSchemas } from "./ajv.ts";
+import type { ErrorObject } from "ajv";
+import { type SchemaName, validatorOf } from "#validators";
 import schema from "./pipeline-v3.schema.json" with { type: "json" };
 
 /** One breach of the schema, with the breached part of the schema and the value that breaches it. */
@@ -7,24 +7,14 @@ export type SchemaError = ErrorObject<string, Record<string, unknown>> & {
   parentSchema?: Record<string, unknown> & { "x-code"?: string; "x-expected"?: string; "x-secret"?: boolean };
 };
 
-const compiled = new Map<object, ValidateFunction>();
-
-function validator(of: object): ValidateFunction {
-  const known = compiled.get(of);
-  if (known !== undefined) return known;
-  const made = ownSchemas({ allErrors: true, verbose: true, discriminator: true }).compile(of);
-  compiled.set(of, made);
-  return made;
-}
-
 /** Every breach of the v3 schema by a tidied document; without one, it is a PipelineV3. */
 export function schemaErrors(document: unknown): SchemaError[] {
-  return errorsBy(schema, document);
+  return errorsBy("pipeline-v3", document);
 }
 
 /** Every breach of a schema by a document. */
-export function errorsBy(of: object, document: unknown): SchemaError[] {
-  const validate = validator(of);
+export function errorsBy(of: SchemaName, document: unknown): SchemaError[] {
+  const validate = validatorOf(of);
   return validate(document) ? [] : ((validate.errors ?? []) as SchemaError[]);
 }
 

@@ -1,6 +1,7 @@
-import type { ErrorObject, ValidateFunction } from "ajv";
+import type { ErrorObject } from "ajv";
+import { validatorOf } from "#validators";
 import schema from "../../schemas/pipeline-v2.schema.json" with { type: "json" };
-import { ownSchemas, parseDuration } from "../../schemas/index.ts";
+import { parseDuration } from "../../schemas/index.ts";
 import { maxDepth } from "../language/limits.ts";
 import { found, kindOf } from "../language/problem.ts";
 import { Field } from "./field.ts";
@@ -9,16 +10,7 @@ import { MigrationError, type Obstacle } from "./warning.ts";
 /** Obstacles that are listed for one document. */
 const most = 20;
 
-let compiled: ValidateFunction | undefined;
-
-/** Compiles the schema at the first document: most processes read none of version v2. */
-function decodable(): ValidateFunction {
-  if (compiled !== undefined) return compiled;
-  const ajv = ownSchemas({ allErrors: true, verbose: true });
-  ajv.addFormat("duration", (text: string) => parseDuration(text) !== undefined);
-  compiled = ajv.compile(schema);
-  return compiled;
-}
+const formats = { duration: (text: string) => parseDuration(text) !== undefined };
 
 /** The keys that version v2 knows in `source.connection_params`. */
 export const kafkaKeys: readonly string[] = Object.keys(schema.definitions.kafkaConnection.properties);
@@ -28,7 +20,7 @@ export const clickhouseKeys: readonly string[] = Object.keys(schema.definitions.
 
 /** The root of a document that is of the types of version v2. Throws MigrationError. */
 export function decode(document: unknown): Field {
-  const isDecodable = decodable();
+  const isDecodable = validatorOf("pipeline-v2", formats);
   if (!isDecodable(document)) throw new MigrationError("undecodable", obstacles(isDecodable.errors ?? []));
   const root = new Field([], document);
   const directives = root.get("x-sluice");

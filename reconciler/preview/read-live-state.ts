@@ -1,23 +1,20 @@
-import type { ValidateFunction } from "ajv";
-import schema from "../../schemas/live-state.schema.json" with { type: "json" };
-import { documentOf, normalise, ownSchemas, schemaErrors } from "../../schemas/index.ts";
+import { validatorOf } from "#validators";
+import { documentOf, normalise, schemaErrors } from "../../schemas/index.ts";
 import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { LivePipeline, LiveState } from "./live-state.ts";
 
 /** An answer that does not describe what runs. The message names the part that is wrong, and no value of it. */
 export class LiveStateError extends Error {}
 
-let compiled: ValidateFunction<LiveState> | undefined;
-
 /**
  * The answer of `GET /api/v1/actual`, checked: what another process says is input like any other. Throws a
  * LiveStateError.
  */
 export function readLiveState(answer: unknown): LiveState {
-  compiled ??= ownSchemas().compile<LiveState>(schema);
+  const validate = validatorOf<LiveState>("live-state");
   try {
-    if (!compiled(answer)) {
-      const [first] = compiled.errors ?? [];
+    if (!validate(answer)) {
+      const [first] = validate.errors ?? [];
       throw new LiveStateError(`${first?.instancePath || "the document"} ${first?.message ?? "is of another shape"}`);
     }
     return { ...answer, pipelines: answer.pipelines.map(canonical) };

@@ -158,6 +158,2380 @@ var init_duration = __esm({
   }
 });
 
+// schemas/dedup-key.ts
+function dedupFields(key) {
+  if (typeof key !== "string") return key;
+  if (!objectForm.test(key)) return [key];
+  return [...key.matchAll(new RegExp(entry, "g"))].map(([, field2 = ""]) => field2);
+}
+var entry, objectForm;
+var init_dedup_key = __esm({
+  "schemas/dedup-key.ts"() {
+    "use strict";
+    entry = /\s*(?:"[^"]*"|'[^']*'|[\w.-]+)\s*:\s*([A-Za-z_][\w.-]*)\s*/.source;
+    objectForm = new RegExp(`^\\s*\\{${entry}(?:,${entry})*\\}\\s*$`);
+  }
+});
+
+// schemas/pipeline-v3.schema.json
+var pipeline_v3_schema_default;
+var init_pipeline_v3_schema = __esm({
+  "schemas/pipeline-v3.schema.json"() {
+    pipeline_v3_schema_default = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "pipeline-v3.schema.json",
+      title: "PipelineV3",
+      description: "A pipeline file of version v3, with the x-sluice key.",
+      type: "object",
+      required: ["version", "pipeline_id", "sources", "sink"],
+      additionalProperties: false,
+      properties: {
+        version: {
+          description: "Version of this format.",
+          examples: ["v3"],
+          "x-effect": "none",
+          type: "string",
+          const: "v3"
+        },
+        pipeline_id: {
+          description: "Name of the pipeline for machines.",
+          "x-rule": "each pipeline_id once in all files",
+          examples: ["orders-eu"],
+          "x-effect": "refuse",
+          $ref: "#/definitions/pipelineId"
+        },
+        name: {
+          description: "Name of the pipeline for people.",
+          "x-default": "pipeline_id in words: Orders Eu for orders-eu",
+          examples: ["Orders of the EU"],
+          "x-effect": "hot",
+          type: "string"
+        },
+        sources: {
+          description: "Where events come from. Those of several sources go into one table, each through its own transforms: the mapping has to hold for each.",
+          "x-rule": "all of one kind: one webhook, OTLP sources of different signals, or Kafka sources with one connection and different topics; two of these for a join",
+          "x-effect": "restart",
+          type: "array",
+          items: {
+            type: "object",
+            required: ["type"],
+            discriminator: {
+              propertyName: "type"
+            },
+            oneOf: [
+              {
+                $ref: "#/definitions/webhookSource"
+              },
+              {
+                $ref: "#/definitions/kafkaSource"
+              },
+              {
+                $ref: "#/definitions/otlpSource"
+              }
+            ]
+          },
+          minItems: 1,
+          maxItems: 100,
+          "x-expected": "at most 100 sources"
+        },
+        transforms: {
+          description: "Steps between source and sink. They run in the order filter, dedup, stateless.",
+          "x-rule": "one filter and one stateless in a pipeline, one dedup for a source; with a join only dedup",
+          default: [],
+          "x-effect": "restart",
+          type: "array",
+          items: {
+            type: "object",
+            required: ["type"],
+            discriminator: {
+              propertyName: "type"
+            },
+            oneOf: [
+              {
+                $ref: "#/definitions/filter"
+              },
+              {
+                $ref: "#/definitions/dedup"
+              },
+              {
+                $ref: "#/definitions/stateless"
+              }
+            ]
+          },
+          maxItems: 200,
+          "x-expected": "at most 200 transforms"
+        },
+        join: {
+          description: "Joins two sources: topics of Kafka, or sources whose events are pushed.",
+          "x-effect": "refuse",
+          $ref: "#/definitions/join"
+        },
+        sink: {
+          description: "Where rows go.",
+          "x-effect": "restart",
+          $ref: "#/definitions/sink"
+        },
+        metadata: {
+          description: "Notes for people.",
+          "x-effect": "hot",
+          type: "object",
+          required: [],
+          additionalProperties: false,
+          properties: {
+            tags: {
+              description: "Labels.",
+              "x-rule": "a warning from 50 tags or 64 characters on",
+              default: [],
+              examples: [["shop", "eu"]],
+              "x-effect": "hot",
+              type: ["array", "null"],
+              items: {
+                type: "string"
+              }
+            }
+          }
+        },
+        resources: {
+          description: "How much the pipeline may use.",
+          "x-effect": "restart",
+          $ref: "#/definitions/resources"
+        },
+        "x-sluice": {
+          description: "Settings of Sluice beyond the v3 format.",
+          "x-effect": "none",
+          $ref: "#/definitions/directives"
+        }
+      },
+      definitions: {
+        schemaField: {
+          title: "SchemaFieldDocument",
+          description: "One declared field. It must be present and not null in every JSON event.",
+          type: "object",
+          required: ["name", "type"],
+          additionalProperties: false,
+          properties: {
+            name: {
+              description: "Name of a field of the event. May contain dots: the literal key is tried first, then the nested path.",
+              "x-rule": "each name once in a source",
+              examples: ["customer.country"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text of at most 1,000 characters that is not blank",
+              maxLength: 1e3
+            },
+            type: {
+              description: "Kind of its value. Precision names such as int64 mean their basic type; datetime means string.",
+              examples: ["int64"],
+              "x-effect": "restart",
+              type: "string",
+              enum: [
+                "string",
+                "bool",
+                "int",
+                "uint",
+                "float",
+                "array",
+                "map",
+                "int8",
+                "int16",
+                "int32",
+                "int64",
+                "uint8",
+                "uint16",
+                "uint32",
+                "uint64",
+                "float32",
+                "float64",
+                "bytes",
+                "integer",
+                "number",
+                "boolean",
+                "object",
+                "datetime"
+              ]
+            }
+          }
+        },
+        pipelineId: {
+          type: "string",
+          minLength: 5,
+          maxLength: 40,
+          pattern: "^[a-z]([a-z0-9]|-(?!-))*[a-z0-9]$",
+          "x-code": "PIPELINE_ID",
+          "x-expected": "5 to 40 of a-z, 0-9 and single dashes, first a letter, last a letter or digit"
+        },
+        webhookSource: {
+          title: "WebhookSourceDocument",
+          description: "Events that are pushed to Sluice over HTTP.",
+          type: "object",
+          required: ["type", "source_id", "schema_fields"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "A webhook: events are pushed over HTTP.",
+              examples: ["webhook"],
+              "x-effect": "refuse",
+              type: "string",
+              const: "webhook"
+            },
+            source_id: {
+              description: "Name of the source inside this pipeline.",
+              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            schema_fields: {
+              description: "The declared fields of an event.",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                $ref: "#/definitions/schemaField"
+              },
+              minItems: 1
+            }
+          }
+        },
+        kafkaConnection: {
+          title: "KafkaConnection",
+          description: "How to reach Kafka.",
+          type: "object",
+          required: ["brokers", "protocol"],
+          additionalProperties: false,
+          properties: {
+            brokers: {
+              description: "Addresses, host:port.",
+              examples: [["kafka-1:9092", "kafka-2:9092"]],
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "string",
+                pattern: "\\S",
+                "x-expected": "host:port"
+              },
+              minItems: 1
+            },
+            protocol: {
+              description: "How to talk to the brokers.",
+              "x-rule": "TLS is used if it ends with SSL, SASL if there is a mechanism",
+              examples: ["SASL_SSL"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
+            },
+            mechanism: {
+              description: "SASL mechanism.",
+              "x-rule": "GSSAPI (Kerberos) is in the format but refused: no maintained library for Node supports it",
+              default: "NO_AUTH",
+              examples: ["SCRAM-SHA-256"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["NO_AUTH", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI"]
+            },
+            username: {
+              description: "User.",
+              "x-rule": "for PLAIN and SCRAM, where it is required; principal of GSSAPI",
+              examples: ["sluice"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            password: {
+              description: "Password. Use a reference such as `${env:NAME}`.",
+              "x-rule": "for PLAIN and SCRAM, where it is required",
+              examples: ["${env:KAFKA_PASSWORD}"],
+              "x-effect": "restart",
+              type: "string",
+              "x-secret": true
+            },
+            skip_auth: {
+              description: "Kept and otherwise ignored.",
+              examples: [false],
+              "x-effect": "restart",
+              type: "boolean"
+            },
+            root_ca: {
+              description: "CA certificate: PEM or base64 of PEM.",
+              "x-default": "the CAs of the system",
+              examples: ["${file:/etc/kafka/ca.pem}"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            client_cert: {
+              description: "Client certificate: PEM or base64 of PEM.",
+              "x-rule": "together with client_key",
+              examples: ["${file:/etc/kafka/client.pem}"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            client_key: {
+              description: "Client key: PEM or base64 of PEM. Use a reference such as `${env:NAME}`.",
+              "x-rule": "together with client_cert",
+              examples: ["${file:/etc/kafka/client.key}"],
+              "x-effect": "restart",
+              type: "string",
+              "x-secret": true
+            },
+            skip_tls_verification: {
+              description: "Do not check the brokers' certificates.",
+              default: false,
+              examples: [false],
+              "x-effect": "restart",
+              type: "boolean"
+            },
+            kerberos_service_name: {
+              description: "Kerberos service name.",
+              "x-rule": "required for GSSAPI",
+              examples: ["kafka"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            kerberos_realm: {
+              description: "Kerberos realm.",
+              "x-rule": "required for GSSAPI",
+              examples: ["EXAMPLE.COM"],
+              "x-effect": "restart",
+              type: "string"
+            },
+            kerberos_keytab: {
+              description: "Keytab, base64. Use a reference such as `${env:NAME}`.",
+              "x-rule": "required for GSSAPI",
+              examples: ["${file:/etc/kafka/keytab.base64}"],
+              "x-effect": "restart",
+              type: "string",
+              "x-secret": true
+            },
+            kerberos_config: {
+              description: "Text of krb5.conf.",
+              "x-rule": "required for GSSAPI",
+              examples: ["${file:/etc/krb5.conf}"],
+              "x-effect": "restart",
+              type: "string"
+            }
+          }
+        },
+        kafkaSource: {
+          title: "KafkaSourceDocument",
+          description: "Events that are read from a Kafka topic.",
+          type: "object",
+          required: ["type", "source_id", "connection_params", "topic"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "A Kafka topic.",
+              examples: ["kafka"],
+              "x-effect": "refuse",
+              type: "string",
+              const: "kafka"
+            },
+            source_id: {
+              description: "Name of the source inside this pipeline.",
+              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            connection_params: {
+              description: "How to reach Kafka.",
+              "x-effect": "restart",
+              $ref: "#/definitions/kafkaConnection"
+            },
+            topic: {
+              description: "Topic to read. After a change, the new topic is read from its beginning, or from x-sluice.start; messages of the old topic that were not read yet stay unread. The same applies to a source that is added or removed.",
+              "x-rule": "another one for each source",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "^[A-Za-z0-9._-]{1,249}$|\\$\\{",
+              "x-expected": "1 to 249 letters, digits, dots, dashes and underscores, as Kafka names a topic"
+            },
+            schema_fields: {
+              description: "The declared fields of an event.",
+              "x-rule": "required for json",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                $ref: "#/definitions/schemaField"
+              },
+              minItems: 1
+            },
+            schema_registry: {
+              description: "Schema registry of the topic.",
+              "x-effect": "restart",
+              type: "object",
+              required: ["url"],
+              additionalProperties: false,
+              properties: {
+                url: {
+                  description: "Address of the registry.",
+                  examples: ["https://registry.example.com"],
+                  "x-effect": "restart",
+                  type: "string",
+                  pattern: "\\S",
+                  "x-expected": "a text that is not blank"
+                },
+                api_key: {
+                  description: "Key of the registry. Use a reference such as `${env:NAME}`.",
+                  examples: ["${env:REGISTRY_KEY}"],
+                  "x-effect": "restart",
+                  type: "string",
+                  "x-secret": true
+                },
+                api_secret: {
+                  description: "Secret of the registry. Use a reference such as `${env:NAME}`.",
+                  examples: ["${env:REGISTRY_SECRET}"],
+                  "x-effect": "restart",
+                  type: "string",
+                  "x-secret": true
+                }
+              }
+            },
+            schema_version: {
+              description: "Version of the schema, a decimal number.",
+              "x-rule": "with schema_registry the id of the schema, and required for avro and protobuf",
+              default: "1",
+              examples: ["1"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "^[0-9]{1,9}$",
+              "x-expected": 'a decimal number in quotes, such as "1"'
+            },
+            consumer_group_initial_offset: {
+              description: "Where to begin when the group has committed nothing.",
+              "x-rule": "x-sluice.start takes precedence; partitions that are added later are read from their beginning",
+              default: "earliest",
+              examples: ["latest"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["earliest", "latest"]
+            },
+            format: {
+              description: "Format of the messages.",
+              default: "json",
+              examples: ["json"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["json", "avro", "protobuf"]
+            },
+            schema: {
+              description: "Inline schema for avro and protobuf.",
+              "x-rule": "required for avro and protobuf",
+              "x-effect": "restart",
+              type: "object",
+              required: ["file"],
+              additionalProperties: false,
+              properties: {
+                file: {
+                  description: "Text of the .avsc or .proto file.",
+                  "x-rule": "avro: a record, at most 65536 characters; protobuf: no imports",
+                  examples: ['{"type": "record", "name": "order", "fields": []}'],
+                  "x-effect": "restart",
+                  type: "string",
+                  pattern: "\\S",
+                  "x-expected": "a text that is not blank",
+                  maxLength: 262144
+                },
+                message_type: {
+                  description: "Root message of the protobuf schema.",
+                  "x-rule": "required for protobuf",
+                  examples: ["shop.Order"],
+                  "x-effect": "restart",
+                  type: "string"
+                },
+                fields: {
+                  description: "JSON alternative to schema_fields.",
+                  "x-rule": "for avro and protobuf",
+                  "x-effect": "restart",
+                  type: "array",
+                  items: {
+                    $ref: "#/definitions/schemaField"
+                  }
+                },
+                parsed_fields: {
+                  description: "Present when a pipeline is read, ignored when it is written.",
+                  "x-effect": "none",
+                  type: "array",
+                  items: {
+                    $ref: "#/definitions/schemaField"
+                  }
+                }
+              }
+            }
+          },
+          if: {
+            required: ["format"],
+            properties: {
+              format: {
+                enum: ["avro", "protobuf"]
+              }
+            }
+          },
+          then: {
+            required: ["schema"]
+          },
+          else: {
+            required: ["schema_fields"]
+          }
+        },
+        otlpSource: {
+          title: "OtlpSourceDocument",
+          description: "Telemetry that is pushed with OTLP. Its fields are fixed by the signal.",
+          type: "object",
+          required: ["type", "source_id"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "An OpenTelemetry signal.",
+              examples: ["otlp.logs"],
+              "x-effect": "refuse",
+              type: "string",
+              enum: ["otlp.logs", "otlp.traces", "otlp.metrics"]
+            },
+            source_id: {
+              description: "Name of the source inside this pipeline.",
+              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            schema_version: {
+              description: "Ignored.",
+              "x-effect": "none",
+              type: "string"
+            },
+            consumer_group_initial_offset: {
+              description: "Ignored.",
+              "x-effect": "none",
+              type: "string"
+            }
+          }
+        },
+        filter: {
+          title: "FilterDocument",
+          description: "Keeps the events for which an expression is true.",
+          type: "object",
+          required: ["type", "source_id", "config"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "Drops events.",
+              examples: ["filter"],
+              "x-effect": "restart",
+              type: "string",
+              const: "filter"
+            },
+            source_id: {
+              description: "source_id of the source whose events it sees.",
+              "x-rule": "a source_id of sources",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            config: {
+              description: "Settings of the filter.",
+              "x-effect": "restart",
+              type: "object",
+              required: ["expression"],
+              additionalProperties: false,
+              properties: {
+                expression: {
+                  description: "Events for which it is true are kept, others are dropped.",
+                  "x-rule": "compiles to true or false against the fields of the source",
+                  examples: ['level == "ERROR" and status_code >= 500'],
+                  "x-effect": "restart",
+                  type: "string",
+                  pattern: "\\S",
+                  "x-expected": "an expression that is true or false",
+                  maxLength: 65536,
+                  "x-code": "EXPRESSION"
+                }
+              }
+            }
+          }
+        },
+        dedup: {
+          title: "DedupDocument",
+          description: "Drops events whose key was seen within a window.",
+          type: "object",
+          required: ["type", "source_id", "config"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "Drops repeats.",
+              examples: ["dedup"],
+              "x-effect": "forget",
+              type: "string",
+              const: "dedup"
+            },
+            source_id: {
+              description: "source_id of the source whose events it sees.",
+              "x-rule": "a source_id of sources",
+              examples: ["orders"],
+              "x-effect": "forget",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            config: {
+              description: "Settings of the deduplication.",
+              "x-effect": "forget",
+              type: "object",
+              required: ["key", "time_window"],
+              additionalProperties: false,
+              properties: {
+                key: {
+                  description: "Field that identifies an event, or a list of fields that do it together.",
+                  "x-rule": 'fields of the source; of OTLP also `<map field>.<attribute key>`; `\'{"a":a,"b":b}\'` means the list of a and b',
+                  examples: [["trace_id", "span_id"]],
+                  "x-effect": "forget",
+                  type: ["string", "array"],
+                  pattern: "\\S",
+                  minItems: 1,
+                  maxItems: 16,
+                  uniqueItems: true,
+                  items: {
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  "x-expected": "a text that is not blank, or a list of 1 to 16 different ones"
+                },
+                time_window: {
+                  description: "How long a key is remembered.",
+                  "x-rule": "more than 0 and at most 168h",
+                  examples: ["24h"],
+                  "x-effect": "restart",
+                  type: "string",
+                  maxLength: 64,
+                  pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+                  "x-code": "DURATION",
+                  "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+                }
+              }
+            }
+          }
+        },
+        stateless: {
+          title: "StatelessDocument",
+          description: "Computes a new event from each event with expressions.",
+          type: "object",
+          required: ["type", "source_id", "config"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "Computes new fields.",
+              examples: ["stateless"],
+              "x-effect": "restart",
+              type: "string",
+              const: "stateless"
+            },
+            source_id: {
+              description: "source_id of the source whose events it sees.",
+              "x-rule": "a source_id of sources",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            config: {
+              description: "Settings of the transformation.",
+              "x-effect": "restart",
+              type: "object",
+              required: ["transforms"],
+              additionalProperties: false,
+              properties: {
+                transforms: {
+                  description: "The fields of the new event; nothing else is passed on.",
+                  "x-effect": "restart",
+                  type: "array",
+                  items: {
+                    type: "object",
+                    required: ["expression", "output_name", "output_type"],
+                    additionalProperties: false,
+                    properties: {
+                      expression: {
+                        description: "Computes the field.",
+                        "x-rule": "compiles against the fields of the source; sees the original event, not other outputs",
+                        examples: ["upper(country)"],
+                        "x-effect": "restart",
+                        type: "string",
+                        pattern: "\\S",
+                        "x-expected": "an expression",
+                        maxLength: 65536,
+                        "x-code": "EXPRESSION"
+                      },
+                      output_name: {
+                        description: "Name of the field.",
+                        "x-rule": "each name once",
+                        examples: ["country"],
+                        "x-effect": "restart",
+                        type: "string",
+                        pattern: "\\S",
+                        "x-expected": "a text that is not blank"
+                      },
+                      output_type: {
+                        description: "Type of the field.",
+                        examples: ["string"],
+                        "x-effect": "restart",
+                        type: "string",
+                        enum: [
+                          "string",
+                          "bool",
+                          "int",
+                          "uint",
+                          "float",
+                          "array",
+                          "map",
+                          "int8",
+                          "int16",
+                          "int32",
+                          "int64",
+                          "uint8",
+                          "uint16",
+                          "uint32",
+                          "uint64",
+                          "float32",
+                          "float64",
+                          "bytes",
+                          "integer",
+                          "number",
+                          "boolean",
+                          "object",
+                          "datetime",
+                          "[]string"
+                        ]
+                      }
+                    }
+                  },
+                  minItems: 1
+                }
+              }
+            }
+          }
+        },
+        joinSide: {
+          description: "One side of a join.",
+          "x-effect": "restart",
+          type: "object",
+          required: ["source_id", "key", "time_window"],
+          additionalProperties: false,
+          properties: {
+            source_id: {
+              description: "source_id of the side.",
+              "x-rule": "a source_id of sources",
+              examples: ["orders"],
+              "x-effect": "forget",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            key: {
+              description: "Field that must be equal on both sides.",
+              "x-rule": "a field of that source that is no array and no map",
+              examples: ["user_id"],
+              "x-effect": "forget",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            time_window: {
+              description: "How long an event waits for its partner; 0: without an end.",
+              "x-rule": "at most 168h, or 0",
+              examples: ["1h"],
+              "x-effect": "forget",
+              type: "string",
+              maxLength: 64,
+              pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+              "x-code": "DURATION",
+              "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+            }
+          }
+        },
+        join: {
+          title: "JoinDocument",
+          description: "Joins two sources by a key within a window.",
+          type: "object",
+          required: ["enabled"],
+          additionalProperties: false,
+          properties: {
+            enabled: {
+              description: "A disabled join has no effect.",
+              "x-rule": "true needs exactly two sources; a pipeline keeps its join, or has none",
+              examples: [true],
+              "x-effect": "refuse",
+              type: "boolean"
+            },
+            type: {
+              description: "Kind of join; join and temporal are the same.",
+              default: "temporal",
+              examples: ["temporal"],
+              "x-effect": "none",
+              type: "string",
+              enum: ["join", "temporal", ""]
+            },
+            left_source: {
+              "x-rule": "required if enabled",
+              $ref: "#/definitions/joinSide"
+            },
+            right_source: {
+              "x-rule": "required if enabled; another source than left_source",
+              $ref: "#/definitions/joinSide"
+            },
+            output_fields: {
+              description: "Fields of the joined event.",
+              "x-rule": "required if enabled",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "object",
+                required: ["source_id", "name"],
+                additionalProperties: false,
+                properties: {
+                  source_id: {
+                    description: "source_id that has the field.",
+                    "x-rule": "a source_id of sources",
+                    examples: ["orders"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  name: {
+                    description: "Field of that source.",
+                    "x-rule": "a field of that source",
+                    examples: ["name"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  output_name: {
+                    description: "Its name in the joined event.",
+                    "x-rule": "each name once",
+                    "x-default": "name",
+                    examples: ["user_name"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  }
+                }
+              },
+              minItems: 1
+            }
+          },
+          if: {
+            properties: {
+              enabled: {
+                const: true
+              }
+            }
+          },
+          then: {
+            required: ["left_source", "right_source", "output_fields"]
+          }
+        },
+        sinkConnection: {
+          title: "SinkConnectionDocument",
+          description: "How to reach ClickHouse.",
+          type: "object",
+          required: ["host"],
+          additionalProperties: false,
+          properties: {
+            host: {
+              description: "Host name, or `embedded`: the ClickHouse inside Sluice.",
+              "x-rule": "no scheme, user, port or path",
+              examples: ["clickhouse.example.com"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            port: {
+              description: "Port of the native protocol, a string.",
+              "x-rule": "1 to 65535; required unless host is embedded",
+              examples: ["9000"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "^[0-9]{1,5}$|\\$\\{",
+              "x-code": "PORT",
+              "x-expected": 'a port number in quotes, such as "9000"'
+            },
+            http_port: {
+              description: "Port of the HTTP protocol, a string.",
+              "x-rule": "1 to 65535",
+              "x-default": "8123 for port 9000, 8443 for port 9440, else port",
+              examples: ["8123"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "^[0-9]{0,5}$|\\$\\{",
+              "x-code": "PORT",
+              "x-expected": 'a port number in quotes, such as "8123"'
+            },
+            database: {
+              description: "Database of the table.",
+              "x-rule": "required unless host is embedded",
+              "x-default": "default, if host is embedded",
+              examples: ["shop"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            username: {
+              description: "User.",
+              "x-rule": "required unless host is embedded, where it has no effect",
+              examples: ["writer"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            password: {
+              description: "Password. Use a reference such as `${env:NAME}`.",
+              "x-rule": "required unless host is embedded, where it has no effect; empty for a user without a password",
+              examples: ["${env:CLICKHOUSE_PASSWORD}"],
+              "x-effect": "restart",
+              type: "string",
+              "x-secret": true,
+              "x-expected": "a password"
+            },
+            secure: {
+              description: "Use TLS.",
+              default: false,
+              examples: [true],
+              "x-effect": "restart",
+              type: "boolean"
+            },
+            skip_certificate_verification: {
+              description: "Do not check the server's certificate.",
+              "x-rule": "only with secure",
+              default: false,
+              examples: [false],
+              "x-effect": "restart",
+              type: "boolean"
+            }
+          },
+          if: {
+            required: ["host"],
+            properties: {
+              host: {
+                const: "embedded"
+              }
+            }
+          },
+          else: {
+            required: ["port", "database", "username", "password"]
+          }
+        },
+        sink: {
+          title: "SinkDocument",
+          description: "Where rows go.",
+          type: "object",
+          required: ["type", "connection_params", "table"],
+          additionalProperties: false,
+          properties: {
+            type: {
+              description: "Kind of sink.",
+              examples: ["clickhouse"],
+              "x-effect": "restart",
+              type: "string",
+              const: "clickhouse"
+            },
+            connection_params: {
+              description: "How to reach ClickHouse.",
+              "x-effect": "restart",
+              $ref: "#/definitions/sinkConnection"
+            },
+            table: {
+              description: "Table to write to.",
+              "x-rule": "without its database; a warning if two pipelines write to it",
+              examples: ["orders"],
+              "x-effect": "restart",
+              type: "string",
+              pattern: "\\S",
+              "x-expected": "a text that is not blank"
+            },
+            max_batch_size: {
+              description: "Rows of an insert at most.",
+              default: 1e3,
+              examples: [5e4],
+              "x-effect": "restart",
+              type: "integer",
+              minimum: 1,
+              maximum: 1048448,
+              "x-expected": "at most 1048448 rows, because a larger insert is more than one block, of which ClickHouse may keep a part"
+            },
+            max_delay_time: {
+              description: "How long a row waits for its insert at most; 0 means 60s.",
+              "x-rule": "shorter than max_age of the stream",
+              default: "60s",
+              examples: ["5s"],
+              "x-effect": "restart",
+              type: "string",
+              maxLength: 64,
+              pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+              "x-code": "DURATION",
+              "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+            },
+            mapping: {
+              description: "One entry for each column that is written.",
+              "x-rule": "at least one entry",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "object",
+                required: ["name", "column_name", "column_type"],
+                additionalProperties: false,
+                properties: {
+                  name: {
+                    description: "Field of the schema that feeds the sink.",
+                    "x-rule": "an output of the join, else of the stateless transform, else a field of the source (of OTLP also `<map field>.<attribute key>`)",
+                    examples: ["amount"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  column_name: {
+                    description: "Column of the table.",
+                    "x-rule": "each column once",
+                    examples: ["amount"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  column_type: {
+                    description: "ClickHouse type of the column. Digits of a second beyond those of a DateTime or DateTime64 are cut off. A null within an array, a map, a tuple or a typed path of JSON makes the event a dead letter, unless the type within is Nullable.",
+                    "x-rule": "one that the field can feed",
+                    examples: ["LowCardinality(String)"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a ClickHouse column type such as String or UInt64",
+                    "x-code": "COLUMN_TYPE"
+                  }
+                }
+              }
+            }
+          }
+        },
+        resources: {
+          title: "ResourcesDocument",
+          description: "How much a pipeline may use.",
+          type: "object",
+          required: [],
+          additionalProperties: false,
+          properties: {
+            nats: {
+              description: "Limits of the pipeline's stream.",
+              "x-effect": "refuse",
+              type: "object",
+              required: [],
+              additionalProperties: false,
+              properties: {
+                stream: {
+                  description: "Limits of the pipeline's stream.",
+                  "x-effect": "refuse",
+                  type: "object",
+                  required: [],
+                  additionalProperties: false,
+                  properties: {
+                    max_age: {
+                      description: "How long an event is kept.",
+                      "x-rule": "more than 0",
+                      default: "24h",
+                      examples: ["72h"],
+                      "x-effect": "refuse",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+                      "x-code": "DURATION",
+                      "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+                    },
+                    maxAge: {
+                      description: "Other spelling of max_age.",
+                      "x-rule": "not another value than max_age",
+                      examples: ["72h"],
+                      "x-effect": "refuse",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
+                      "x-code": "DURATION",
+                      "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+                    },
+                    max_bytes: {
+                      description: 'Size of the stream at most; "0" is unlimited.',
+                      default: "0",
+                      examples: ["10Gi"],
+                      "x-effect": "refuse",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2}|[kKmMgGtT][bB])?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'a size such as "512Mi", "10Gi" or "10GB"'
+                    },
+                    maxBytes: {
+                      description: "Other spelling of max_bytes.",
+                      "x-rule": "not another value than max_bytes",
+                      examples: ["10Gi"],
+                      "x-effect": "refuse",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2}|[kKmMgGtT][bB])?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'a size such as "512Mi", "10Gi" or "10GB"'
+                    },
+                    max_msgs: {
+                      description: "Events in the stream at most; -1 is unlimited.",
+                      "x-default": "8 x max_batch_size, also for 0",
+                      examples: [4e5],
+                      "x-effect": "refuse",
+                      type: "integer",
+                      minimum: -1
+                    },
+                    maxMsgs: {
+                      description: "Other spelling of max_msgs.",
+                      "x-rule": "not another value than max_msgs",
+                      examples: [4e5],
+                      "x-effect": "refuse",
+                      type: "integer",
+                      minimum: -1
+                    }
+                  }
+                }
+              }
+            },
+            sources: {
+              description: "Resources of sources.",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "object",
+                required: ["source_id"],
+                additionalProperties: false,
+                properties: {
+                  source_id: {
+                    description: "source_id of a source.",
+                    "x-rule": "a source_id of sources that is not OTLP; one entry for a source",
+                    examples: ["orders"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  replicas: {
+                    description: "Members of the Kafka group; a webhook has one.",
+                    "x-rule": "less than 1 acts as 1; members read all topics of the pipeline, so the largest of its sources counts",
+                    default: 1,
+                    examples: [2],
+                    "x-effect": "restart",
+                    type: "integer"
+                  },
+                  requests: {
+                    description: "What the stage requests.",
+                    "x-effect": "restart",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      cpu: {
+                        description: "Processor time such as 500m. Kept and shown, not enforced.",
+                        default: "100m",
+                        examples: ["500m"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'an amount of cpu such as "500m" or "2"'
+                      },
+                      memory: {
+                        description: "Memory such as 512Mi.",
+                        "x-rule": "at most the limit",
+                        default: "128Mi",
+                        examples: ["512Mi"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  },
+                  limits: {
+                    description: "What the stage may use.",
+                    "x-effect": "restart",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      cpu: {
+                        description: "Processor time such as 500m. Kept and shown, not enforced.",
+                        default: "1500m",
+                        examples: ["2"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'an amount of cpu such as "500m" or "2"'
+                      },
+                      memory: {
+                        description: "Memory such as 512Mi; it caps the buffers.",
+                        default: "1.5Gi",
+                        examples: ["2Gi"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  }
+                }
+              }
+            },
+            transform: {
+              description: "Resources of the transforms of a source, and of its side of a join.",
+              "x-effect": "restart",
+              type: "array",
+              items: {
+                type: "object",
+                required: ["source_id"],
+                additionalProperties: false,
+                properties: {
+                  source_id: {
+                    description: "source_id of a source.",
+                    "x-rule": "a source_id of sources; one entry for a source",
+                    examples: ["orders"],
+                    "x-effect": "restart",
+                    type: "string",
+                    pattern: "\\S",
+                    "x-expected": "a text that is not blank"
+                  },
+                  storage: {
+                    description: "Store of the dedup keys; only with a dedup transform.",
+                    "x-effect": "refuse",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      size: {
+                        description: "Limit of the key store.",
+                        "x-rule": "only for a source with dedup; those of a pipeline count together",
+                        default: "10Gi",
+                        examples: ["20Gi"],
+                        "x-effect": "refuse",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  },
+                  replicas: {
+                    description: "Workers. Immutable while dedup is on.",
+                    "x-rule": "less than 1 acts as 1",
+                    default: 1,
+                    examples: [2],
+                    "x-effect": "restart",
+                    type: "integer",
+                    "x-effect-with-dedup": "refuse"
+                  },
+                  requests: {
+                    description: "What the stage requests.",
+                    "x-effect": "restart",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      cpu: {
+                        description: "Processor time such as 500m. Kept and shown, not enforced.",
+                        default: "100m",
+                        examples: ["500m"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'an amount of cpu such as "500m" or "2"'
+                      },
+                      memory: {
+                        description: "Memory such as 512Mi.",
+                        "x-rule": "at most the limit",
+                        default: "128Mi",
+                        examples: ["512Mi"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  },
+                  limits: {
+                    description: "What the stage may use.",
+                    "x-effect": "restart",
+                    type: "object",
+                    required: [],
+                    additionalProperties: false,
+                    properties: {
+                      cpu: {
+                        description: "Processor time such as 500m. Kept and shown, not enforced.",
+                        default: "1500m",
+                        examples: ["2"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'an amount of cpu such as "500m" or "2"'
+                      },
+                      memory: {
+                        description: "Memory such as 512Mi; it caps the buffers.",
+                        "x-rule": "those of both sides of a join count together, for the index of what it buffers",
+                        default: "1.5Gi",
+                        examples: ["2Gi"],
+                        "x-effect": "restart",
+                        type: "string",
+                        maxLength: 64,
+                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                        "x-code": "QUANTITY",
+                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                      }
+                    }
+                  }
+                }
+              }
+            },
+            sink: {
+              description: "Resources of the sink.",
+              "x-effect": "restart",
+              type: "object",
+              required: [],
+              additionalProperties: false,
+              properties: {
+                replicas: {
+                  description: "Inserts in flight.",
+                  "x-rule": "less than 1 acts as 1",
+                  default: 1,
+                  examples: [2],
+                  "x-effect": "restart",
+                  type: "integer"
+                },
+                requests: {
+                  description: "What the stage requests.",
+                  "x-effect": "restart",
+                  type: "object",
+                  required: [],
+                  additionalProperties: false,
+                  properties: {
+                    cpu: {
+                      description: "Processor time such as 500m. Kept and shown, not enforced.",
+                      default: "100m",
+                      examples: ["500m"],
+                      "x-effect": "restart",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'an amount of cpu such as "500m" or "2"'
+                    },
+                    memory: {
+                      description: "Memory such as 512Mi.",
+                      "x-rule": "at most the limit",
+                      default: "128Mi",
+                      examples: ["512Mi"],
+                      "x-effect": "restart",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                    }
+                  }
+                },
+                limits: {
+                  description: "What the stage may use.",
+                  "x-effect": "restart",
+                  type: "object",
+                  required: [],
+                  additionalProperties: false,
+                  properties: {
+                    cpu: {
+                      description: "Processor time such as 500m. Kept and shown, not enforced.",
+                      default: "1500m",
+                      examples: ["2"],
+                      "x-effect": "restart",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'an amount of cpu such as "500m" or "2"'
+                    },
+                    memory: {
+                      description: "Memory such as 512Mi; it caps the buffers.",
+                      default: "1.5Gi",
+                      examples: ["2Gi"],
+                      "x-effect": "restart",
+                      type: "string",
+                      maxLength: 64,
+                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
+                      "x-code": "QUANTITY",
+                      "x-expected": 'a size such as "128Mi" or "1.5Gi"'
+                    }
+                  }
+                }
+              }
+            }
+          }
+        },
+        directives: {
+          title: "SluiceDirectives",
+          description: "Settings of Sluice beyond the v3 format.",
+          type: "object",
+          required: [],
+          additionalProperties: false,
+          properties: {
+            state: {
+              description: "The wanted state of the pipeline.",
+              default: "Running",
+              examples: ["Stopped"],
+              "x-effect": "none",
+              type: "string",
+              enum: ["Running", "Stopped", "Terminated"]
+            },
+            suspend: {
+              description: "Report on this pipeline and change nothing.",
+              default: false,
+              examples: [true],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            prune: {
+              description: "false keeps the pipeline when its file is removed.",
+              default: true,
+              examples: [false],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            depends_on: {
+              description: "Pipelines that must be running before this one is changed.",
+              "x-rule": "no cycles",
+              default: [],
+              examples: [["users-eu"]],
+              "x-effect": "none",
+              type: "array",
+              items: {
+                $ref: "#/definitions/pipelineId"
+              },
+              maxItems: 100
+            },
+            adopt: {
+              description: "Take over a running pipeline that differs from the file.",
+              default: false,
+              examples: [true],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            drift: {
+              description: "What to do when the pipeline is changed, stopped or deleted through the engine and not in its file: correct it, report it, or ignore it.",
+              default: "correct",
+              examples: ["report"],
+              "x-effect": "none",
+              type: "string",
+              enum: ["correct", "report", "ignore"]
+            },
+            recreate: {
+              description: "Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept.",
+              default: false,
+              examples: [true],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            filters_reviewed: {
+              description: "Whether a filter from version v2 was reviewed: false blocks the pipeline until then.",
+              examples: [true],
+              "x-effect": "none",
+              type: "boolean"
+            },
+            access_token: {
+              description: "Token of the webhook, in place of a generated one. Use a reference such as `${env:NAME}`.",
+              "x-rule": "with a webhook source",
+              "x-default": "a generated one",
+              examples: ["${env:ORDERS_TOKEN}"],
+              "x-effect": "hot",
+              type: "string",
+              "x-secret": true,
+              minLength: 1,
+              "x-expected": "a token that is not empty"
+            },
+            create_table: {
+              description: "Create a missing target table from the mapping.",
+              default: false,
+              examples: [true],
+              "x-effect": "hot",
+              type: "boolean"
+            },
+            alter_table: {
+              description: "Add columns of the mapping that the target table lacks. Nothing is ever dropped or changed.",
+              default: false,
+              examples: [true],
+              "x-effect": "hot",
+              type: "boolean"
+            },
+            start: {
+              description: "Where a consumer group without committed offsets begins: earliest, latest or an ISO 8601 time.",
+              "x-rule": "with a Kafka source",
+              "x-default": "consumer_group_initial_offset of the source",
+              examples: ["2026-01-31T00:00:00Z"],
+              "x-effect": "hot",
+              type: "string",
+              pattern: "^(earliest|latest|\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d))$",
+              "x-expected": "earliest, latest or a time such as 2026-01-31T00:00:00Z"
+            },
+            on_uncertain: {
+              description: "What to do with a batch that may or may not have been written: send it again (rows may be doubled), count it as written (rows may be missing), or pause.",
+              default: "insert",
+              examples: ["pause"],
+              "x-effect": "hot",
+              type: "string",
+              enum: ["insert", "skip", "pause"]
+            },
+            on_lost: {
+              description: "What to do when events that were to be read are gone from their source: pause, or continue with the remaining ones.",
+              default: "pause",
+              examples: ["skip"],
+              "x-effect": "hot",
+              type: "string",
+              enum: ["pause", "skip"]
+            },
+            on_view_error: {
+              description: "What to do when a materialized view refuses rows that the table has stored: pause, or continue without that view.",
+              default: "pause",
+              examples: ["skip"],
+              "x-effect": "hot",
+              type: "string",
+              enum: ["pause", "skip"]
+            },
+            take_over: {
+              description: "The run of another Sluice, as the pause PausedOwner names it: this one continues from the offsets that it committed.",
+              "x-rule": "with a Kafka source",
+              examples: ["7f3c0a1b"],
+              "x-effect": "hot",
+              type: "string",
+              pattern: "^[0-9a-f]{8}$",
+              "x-expected": '8 hexadecimal digits in quotes, such as "7f3c0a1b"'
+            }
+          }
+        }
+      }
+    };
+  }
+});
+
+// schemas/annotations.ts
+function highest(given4) {
+  let top = "none";
+  for (const effect of given4) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
+  return top;
+}
+function resolved(node) {
+  if (node.$ref === void 0) return node;
+  const known2 = targeted.get(node);
+  if (known2 !== void 0) return known2;
+  const whole4 = { ...definitions[node.$ref.replace("#/definitions/", "")], ...node };
+  targeted.set(node, whole4);
+  return whole4;
+}
+function effectOf(path2, { withDedup = false } = {}) {
+  const fields = nodesAt(path2);
+  if (fields.length === 0) throw new RangeError(`expected a field of the v3 format, got "${path2.join(".")}"`);
+  return highest(
+    fields.map((field2) => (withDedup ? field2["x-effect-with-dedup"] : void 0) ?? field2["x-effect"] ?? "restart")
+  );
+}
+function* secretsIn(node, path2) {
+  const { properties = {}, items, oneOf: oneOf2 = [], "x-secret": secret2 } = resolved(node);
+  if (secret2 === true) yield path2;
+  for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path2, key]);
+  if (items !== void 0) yield* secretsIn(items, [...path2, anyEntry]);
+  for (const variant of oneOf2) yield* secretsIn(variant, path2);
+}
+function* namesIn(node) {
+  const { properties = {}, items, oneOf: oneOf2 = [] } = resolved(node);
+  for (const [name3, property] of Object.entries(properties)) {
+    yield name3;
+    yield* namesIn(property);
+  }
+  for (const below of items === void 0 ? oneOf2 : [items, ...oneOf2]) yield* namesIn(below);
+}
+function isSecret(path2) {
+  return secrets.some((secret2) => {
+    if (secret2.length > path2.length) return false;
+    return secret2.every((segment, index) => segment === anyEntry || segment === path2[index]);
+  });
+}
+function typesAt(path2) {
+  return new Set(nodesAt(path2).flatMap(({ type, enum: values2 }) => type ?? (values2 === void 0 ? [] : ["string"])));
+}
+function nodesAt(path2) {
+  let nodes2 = [rootNode];
+  for (const segment of path2) nodes2 = nodes2.flatMap((node) => childrenOf(node, segment));
+  return nodes2;
+}
+function childrenOf(node, segment) {
+  const { properties, items, oneOf: oneOf2 } = resolved(node);
+  const own2 = properties !== void 0 && Object.hasOwn(properties, segment) ? properties[segment] : items;
+  const effect = node["x-effect"];
+  const inherited = own2 && { ...effect && { "x-effect": effect }, ...resolved(own2) };
+  return [
+    ...inherited === void 0 ? [] : [inherited],
+    ...(oneOf2 ?? []).flatMap((variant) => childrenOf(variant, segment))
+  ];
+}
+var effects, rootNode, definitions, targeted, anyEntry, secrets, fieldNames;
+var init_annotations = __esm({
+  "schemas/annotations.ts"() {
+    "use strict";
+    init_pipeline_v3_schema();
+    effects = ["none", "hot", "restart", "forget", "refuse"];
+    rootNode = pipeline_v3_schema_default;
+    definitions = pipeline_v3_schema_default.definitions;
+    targeted = /* @__PURE__ */ new WeakMap();
+    anyEntry = "[]";
+    secrets = [...secretsIn(rootNode, [])];
+    fieldNames = new Set(namesIn(rootNode));
+  }
+});
+
+// schemas/secret-fields.ts
+function referencesIn(text5) {
+  return [...text5.matchAll(spelled)].flatMap(
+    ([found2, scheme, name3 = ""]) => scheme === "env" || scheme === "file" ? [{ text: found2, scheme, name: name3 }] : []
+  );
+}
+function readReference(text5) {
+  return referencesIn(text5).find((found2) => found2.text === text5);
+}
+function secretFields(config) {
+  const fields = [];
+  replacingTexts(config, (text5, path2) => {
+    if (text5.includes("${") && isSecret(path2)) fields.push({ path: path2, text: text5, hosts: hostsOf(config, path2) });
+    return text5;
+  });
+  return fields;
+}
+function replacingTexts(value, replace, path2 = []) {
+  if (typeof value === "string") return replace(value, path2);
+  if (Array.isArray(value)) return value.map((item5, index) => replacingTexts(item5, replace, [...path2, index]));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, item5]) => [key, replacingTexts(item5, replace, [...path2, key])]);
+  return Object.fromEntries(entries);
+}
+function hostsOf({ sources, sink }, [part2, index, group]) {
+  if (part2 === "sink") return [sink.connection_params.host];
+  const source = sources[Number(index)];
+  if (source?.type !== "kafka") return [];
+  if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
+  return source.connection_params.brokers.map((broker) => broker.replace(/:\d+$/, ""));
+}
+function hostOfUrl(url) {
+  return URL.canParse(url) ? new URL(url).hostname : url;
+}
+var spelled;
+var init_secret_fields = __esm({
+  "schemas/secret-fields.ts"() {
+    "use strict";
+    init_annotations();
+    spelled = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
+  }
+});
+
+// schemas/pipeline.ts
+function engineOptions(document2) {
+  const {
+    create_table = defaultOptions.create_table,
+    alter_table,
+    on_uncertain = defaultOptions.on_uncertain,
+    on_lost = defaultOptions.on_lost,
+    on_view_error = defaultOptions.on_view_error,
+    start,
+    take_over,
+    access_token
+  } = document2["x-sluice"] ?? {};
+  return {
+    create_table,
+    on_uncertain,
+    on_lost,
+    on_view_error,
+    ...alter_table === true && { alter_table },
+    ...start !== void 0 && { start },
+    ...take_over !== void 0 && { take_over },
+    ...access_token !== void 0 && { access_token }
+  };
+}
+function basicType(name3) {
+  const basic = byName.get(name3);
+  if (basic === void 0) throw new RangeError(`expected the name of a field type, got "${name3}"`);
+  return basic;
+}
+var defaultOptions, basicTypes, byName;
+var init_pipeline = __esm({
+  "schemas/pipeline.ts"() {
+    "use strict";
+    defaultOptions = {
+      create_table: false,
+      on_uncertain: "insert",
+      on_lost: "pause",
+      on_view_error: "pause"
+    };
+    basicTypes = [
+      ["string", ["bytes", "datetime"]],
+      ["bool", ["boolean"]],
+      ["int", ["int8", "int16", "int32", "int64", "integer"]],
+      ["uint", ["uint8", "uint16", "uint32", "uint64"]],
+      ["float", ["float32", "float64", "number"]],
+      ["array", ["[]string"]],
+      ["map", ["object"]]
+    ];
+    byName = new Map(basicTypes.flatMap(([basic, names5]) => [basic, ...names5].map((name3) => [name3, basic])));
+  }
+});
+
+// schemas/quantity.ts
+function parseQuantity(text5) {
+  if (text5.length > textLimit2) return void 0;
+  const match3 = grammar.exec(text5);
+  if (match3 === null) return void 0;
+  const [, sign2, number3 = "", suffix = ""] = match3;
+  const [integer4 = "", fraction2 = ""] = number3.split(".");
+  const scale = scaleOf(suffix);
+  const numerator = BigInt(`${integer4}${fraction2}`) * nano * scale.up;
+  const value = divideUp(numerator, 10n ** BigInt(fraction2.length) * scale.down);
+  const counted4 = value > largest * nano ? largest * nano : value;
+  return sign2 === "-" ? -counted4 : counted4;
+}
+function scaleOf(suffix) {
+  if (/^[eE][+-]?\d/.test(suffix)) return powerOfTen(Number(suffix.slice(1)));
+  if (/^.[iIbB]$/.test(suffix))
+    return { up: 1024n ** BigInt(binary.indexOf(suffix.charAt(0).toUpperCase())), down: 1n };
+  return powerOfTen(3 * (thousands.indexOf(suffix) - 3));
+}
+function powerOfTen(exponent) {
+  return exponent < 0 ? { up: 1n, down: 10n ** BigInt(-exponent) } : { up: 10n ** BigInt(exponent), down: 1n };
+}
+function divideUp(numerator, denominator) {
+  return (numerator + denominator - 1n) / denominator;
+}
+function quantityBytes(text5) {
+  return Number(divideUp(parsed(text5), nano));
+}
+function canonicalSize(text5) {
+  let bytes = divideUp(parsed(text5), nano);
+  let unit = 0;
+  while (bytes !== 0n && bytes % 1024n === 0n && unit < binary.length - 1) {
+    bytes /= 1024n;
+    unit += 1;
+  }
+  return unit === 0 ? `${bytes}` : `${bytes}${binary[unit]}i`;
+}
+function canonicalCpu(text5) {
+  const value = parsed(text5);
+  if (value % nano === 0n) return `${value / nano}`;
+  if (value % 1000000n === 0n) return `${value / 1000000n}m`;
+  return value % 1000n === 0n ? `${value / 1000n}u` : `${value}n`;
+}
+function parsed(text5) {
+  const value = parseQuantity(text5);
+  if (value === void 0) throw new RangeError(`expected a quantity such as "128Mi", got "${text5}"`);
+  return value;
+}
+var grammar, thousands, binary, nano, textLimit2, largest;
+var init_quantity = __esm({
+  "schemas/quantity.ts"() {
+    "use strict";
+    grammar = /^([+-])?(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2}|[kKmMgGtT][bB])?$/;
+    thousands = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+    binary = ["", "K", "M", "G", "T", "P", "E"];
+    nano = 1000000000n;
+    textLimit2 = 64;
+    largest = 2n ** 63n - 1n;
+  }
+});
+
+// schemas/normalise-resources.ts
+function normaliseResources(file, batchSize2, stored) {
+  const given4 = file.resources ?? {};
+  const isJoined = file.join?.enabled === true;
+  const transformed = (source_id) => isJoined || (file.transforms?.some((one2) => one2.source_id === source_id) ?? false);
+  return {
+    nats: { stream: streamLimits(given4.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
+    sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given4.sources, source_id)) })),
+    transform: file.sources.filter(({ source_id }) => transformed(source_id) || entryOf(given4.transform, source_id) !== void 0).map(
+      ({ source_id }) => hasDedup(file, source_id) ? dedupResources(
+        source_id,
+        entryOf(given4.transform, source_id),
+        entryOf(stored?.resources.transform, source_id)
+      ) : { source_id, ...componentOf(entryOf(given4.transform, source_id)) }
+    ),
+    sink: componentOf(given4.sink)
+  };
+}
+function hasResources(type) {
+  return !type.startsWith("otlp.");
+}
+function entryOf(entries, source_id) {
+  return entries?.find((one2) => one2.source_id === source_id);
+}
+function hasDedup(file, source_id) {
+  return file.transforms?.some((one2) => one2.type === "dedup" && one2.source_id === source_id) ?? false;
+}
+function streamLimits(given4, batchSize2, stored) {
+  const messages = given4.max_msgs ?? given4.maxMsgs ?? 0;
+  return {
+    max_age: canonicalDuration(given4.max_age ?? given4.maxAge ?? stored?.max_age ?? defaults.max_age),
+    max_bytes: canonicalSize(given4.max_bytes ?? given4.maxBytes ?? stored?.max_bytes ?? defaults.max_bytes),
+    max_msgs: messages !== 0 ? messages : stored?.max_msgs ?? 8 * batchSize2
+  };
+}
+function dedupResources(source_id, given4, stored) {
+  const kept2 = stored?.storage === void 0 ? void 0 : stored;
+  const size = given4?.storage?.size ?? kept2?.storage?.size ?? defaults.storage;
+  const replicas2 = given4?.replicas ?? kept2?.replicas;
+  const component = componentOf({ ...given4, ...replicas2 !== void 0 && { replicas: replicas2 } });
+  return { source_id, storage: { size: canonicalSize(size) }, ...component };
+}
+function componentOf(given4) {
+  return {
+    replicas: Math.max(1, given4?.replicas ?? 1),
+    requests: amounts(given4?.requests ?? defaults.requests),
+    limits: amounts(given4?.limits ?? defaults.limits)
+  };
+}
+function amounts({ cpu: cpu2, memory }) {
+  return {
+    ...cpu2 !== void 0 && { cpu: canonicalCpu(cpu2) },
+    ...memory !== void 0 && { memory: canonicalSize(memory) }
+  };
+}
+var defaults;
+var init_normalise_resources = __esm({
+  "schemas/normalise-resources.ts"() {
+    "use strict";
+    init_duration();
+    init_quantity();
+    defaults = {
+      max_age: "24h",
+      max_bytes: "0",
+      storage: "10Gi",
+      requests: { cpu: "100m", memory: "128Mi" },
+      limits: { cpu: "1500m", memory: "1.5Gi" }
+    };
+  }
+});
+
+// schemas/zero-values.ts
+function withoutZeroValues(document2) {
+  const { "x-sluice": directives, ...exported } = document2;
+  const cleaned = cleanObject(exported, rootNode, []);
+  return Object.hasOwn(document2, "x-sluice") ? { ...cleaned, "x-sluice": directives } : cleaned;
+}
+function clean(value, node, siblings) {
+  const { items } = node;
+  if (Array.isArray(value) && items !== void 0) return value.map((item5) => cleanItem(item5, items));
+  return isObject(value) && node.properties !== void 0 ? cleanObject(value, node, siblings) : value;
+}
+function cleanItem(item5, { oneOf: oneOf2, ...node }) {
+  if (oneOf2 === void 0) return clean(item5, resolved(node), []);
+  const variants = oneOf2.map(resolved);
+  const type = isObject(item5) ? item5["type"] : void 0;
+  const own2 = variants.find(({ properties }) => hasType(properties?.["type"], type));
+  return own2 === void 0 ? item5 : clean(item5, own2, variants);
+}
+function cleanObject(value, node, siblings) {
+  const kept2 = Object.entries(value).flatMap(([key, of]) => {
+    const others2 = siblings.flatMap((sibling) => propertyOf(sibling, key) ?? []);
+    const own2 = propertyOf(node, key);
+    if (own2 === void 0) return others2.length > 0 && isZero(of, deepest) ? [] : [[key, of]];
+    if (node.required?.includes(key) !== true && isAbsent(of, own2)) return [];
+    return [[key, clean(of, own2, others2)]];
+  });
+  return Object.fromEntries(kept2);
+}
+function isAbsent(value, { pattern: pattern4 }) {
+  return value === null || value === "" && pattern4 === notBlank;
+}
+function propertyOf({ properties }, key) {
+  const property = properties !== void 0 && Object.hasOwn(properties, key) ? properties[key] : void 0;
+  return property && resolved(property);
+}
+function hasType(node, type) {
+  return typeof type === "string" && (node?.const === type || node?.enum?.includes(type) === true);
+}
+function isZero(value, levels3) {
+  if (Array.isArray(value)) return value.length === 0;
+  if (isObject(value)) return levels3 > 0 && Object.values(value).every((one2) => isZero(one2, levels3 - 1));
+  return value === null || value === "" || value === 0 || value === false || value === "0s";
+}
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+var deepest, notBlank;
+var init_zero_values = __esm({
+  "schemas/zero-values.ts"() {
+    "use strict";
+    init_annotations();
+    deepest = 3;
+    notBlank = String.raw`\S`;
+  }
+});
+
+// schemas/normalise.ts
+function normalise(document2, stored) {
+  const file = tidy(document2);
+  const sources = file.sources.map(({ source_id }) => source_id);
+  const rank = ({ type, source_id }) => order.indexOf(type) * sources.length + sources.indexOf(source_id);
+  const transforms = (file.transforms ?? []).map(normaliseTransform).toSorted((a, b3) => rank(a) - rank(b3));
+  const sink = normaliseSink(file.sink);
+  return {
+    version: "v3",
+    pipeline_id: file.pipeline_id,
+    name: file.name?.trim() ? file.name : titleOf(file.pipeline_id),
+    sources: file.sources.map(normaliseSource),
+    transforms,
+    ...file.join?.enabled === true && { join: normaliseJoin(file.join) },
+    sink,
+    metadata: { tags: [...new Set(file.metadata?.tags)].toSorted() },
+    resources: normaliseResources(file, sink.max_batch_size, stored)
+  };
+}
+function documentOf(config, directives) {
+  const { connection_params } = config.sink;
+  const isServer = connection_params.host !== "embedded";
+  const document2 = {
+    ...config,
+    sink: {
+      ...config.sink,
+      connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params
+    },
+    ...directives !== void 0 && { "x-sluice": directives }
+  };
+  return tidy(document2);
+}
+function titleOf(pipeline_id) {
+  return pipeline_id.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
+}
+function normaliseSource(source) {
+  if (source.type === "kafka") return normaliseKafka(source);
+  const { type, source_id } = source;
+  return type === "webhook" ? { type, source_id, schema_fields: fieldsOf(source.schema_fields) } : { type, source_id };
+}
+function normaliseKafka(source) {
+  const registry2 = source.schema_registry;
+  const { brokers: brokers2, protocol } = source.connection_params;
+  const given4 = Object.entries(source.connection_params).filter(([, value]) => value !== "");
+  return {
+    type: "kafka",
+    source_id: source.source_id,
+    topic: source.topic,
+    consumer_group_initial_offset: source.consumer_group_initial_offset ?? "earliest",
+    schema_fields: fieldsOf(source.schema_fields ?? source.schema?.fields ?? []),
+    schema_version: source.schema_version ?? "1",
+    format: source.format ?? "json",
+    connection_params: {
+      brokers: brokers2,
+      protocol,
+      mechanism: "NO_AUTH",
+      skip_tls_verification: false,
+      ...Object.fromEntries(given4)
+    },
+    ...registry2 !== void 0 && { schema_registry: { ...registry2 } }
+  };
+}
+function fieldsOf(fields) {
+  return fields.map(({ name: name3, type }) => ({ name: name3, type: basicType(type) }));
+}
+function normaliseTransform(transform) {
+  const { source_id } = transform;
+  switch (transform.type) {
+    case "filter":
+      return { type: "filter", source_id, config: { expression: transform.config.expression } };
+    case "dedup": {
+      const { key, time_window } = transform.config;
+      return {
+        type: "dedup",
+        source_id,
+        config: { key: canonicalKey(key), time_window: canonicalDuration(time_window) }
+      };
+    }
+    default:
+      return {
+        type: "stateless",
+        source_id,
+        config: { transforms: transform.config.transforms.map(normaliseOutput) }
+      };
+  }
+}
+function canonicalKey(key) {
+  const [first3 = "", second, ...others2] = dedupFields(key);
+  return second === void 0 ? first3 : [first3, second, ...others2];
+}
+function normaliseOutput({ expression, output_name, output_type }) {
+  return { expression, output_name, output_type: output_type === "[]string" ? output_type : basicType(output_type) };
+}
+function normaliseJoin({ left_source, right_source, output_fields = [] }) {
+  return {
+    enabled: true,
+    type: "temporal",
+    left_source: normaliseSide(left_source),
+    right_source: normaliseSide(right_source),
+    output_fields: output_fields.map(({ source_id, name: name3, output_name = name3 }) => ({ source_id, name: name3, output_name }))
+  };
+}
+function normaliseSide(side) {
+  if (side === void 0)
+    throw new TypeError("expected an enabled join to have both sides, got one that was not validated");
+  return { source_id: side.source_id, key: side.key, time_window: canonicalDuration(side.time_window) };
+}
+function normaliseSink(sink) {
+  const { host: host2, port, http_port, database, username, password: password2, ...flags } = sink.connection_params;
+  const delay3 = sink.max_delay_time ?? "0";
+  return {
+    type: "clickhouse",
+    connection_params: {
+      host: host2,
+      ...port && { port },
+      ...http_port && { http_port },
+      database: database ?? "default",
+      ...username && { username },
+      ...password2 && { password: password2 },
+      secure: flags.secure ?? false,
+      skip_certificate_verification: flags.skip_certificate_verification ?? false
+    },
+    table: sink.table,
+    max_batch_size: sink.max_batch_size ?? 1e3,
+    max_delay_time: canonicalDuration(parseDuration(delay3) === 0n ? "60s" : delay3),
+    mapping: (sink.mapping ?? []).map(({ name: name3, column_name, column_type }) => ({
+      name: name3,
+      column_name,
+      column_type: canonicalColumnType(column_type)
+    }))
+  };
+}
+function canonicalColumnType(text5) {
+  const parts = text5.split(quoted).map((part2, index) => index % 2 === 1 ? part2 : spaced(part2));
+  return parts.join("").trim();
+}
+function spaced(part2) {
+  return part2.replaceAll(/\s+/g, " ").replaceAll(/ ?([(),]) ?/g, "$1").replaceAll(",", ", ").replaceAll(/ ?= ?/g, " = ");
+}
+function tidy(document2) {
+  if (!isObject(document2)) return document2;
+  const copy2 = { ...document2 };
+  for (const key of ["version", "pipeline_id"]) {
+    if (typeof copy2[key] === "string") copy2[key] = copy2[key].trim();
+  }
+  if (Array.isArray(copy2["sources"])) copy2["sources"] = copy2["sources"].map(tidySource);
+  return withoutZeroValues(copy2);
+}
+function tidySource(source) {
+  if (!isObject(source)) return source;
+  const copy2 = { ...source };
+  if (typeof copy2["type"] === "string") copy2["type"] = copy2["type"].trim().toLowerCase();
+  const offset2 = copy2["consumer_group_initial_offset"];
+  if (typeof offset2 !== "string") return copy2;
+  if (offset2.trim() === "") delete copy2["consumer_group_initial_offset"];
+  else copy2["consumer_group_initial_offset"] = offset2.trim().toLowerCase();
+  return copy2;
+}
+var order, quoted;
+var init_normalise = __esm({
+  "schemas/normalise.ts"() {
+    "use strict";
+    init_duration();
+    init_pipeline();
+    init_dedup_key();
+    init_normalise_resources();
+    init_zero_values();
+    order = ["filter", "dedup", "stateless"];
+    quoted = /('(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|"(?:[^"\\]|\\.)*"?)/s;
+  }
+});
+
+// schemas/otlp-fields.ts
+function otlpField(signal, name3) {
+  const fields = otlpFields[signal];
+  const field2 = fields.find((one2) => one2.name === name3);
+  if (field2 !== void 0) return field2;
+  const dot2 = name3.indexOf(".");
+  const map4 = fields.find((one2) => one2.type === "map" && one2.name === name3.slice(0, dot2));
+  return dot2 < 0 || map4 === void 0 || dot2 === name3.length - 1 ? void 0 : { name: name3, type: "string" };
+}
+var strings, uints, floats, arrays, origin, otlpFields;
+var init_otlp_fields = __esm({
+  "schemas/otlp-fields.ts"() {
+    "use strict";
+    strings = (...names5) => names5.map((name3) => ({ name: name3, type: "string" }));
+    uints = (...names5) => names5.map((name3) => ({ name: name3, type: "uint" }));
+    floats = (...names5) => names5.map((name3) => ({ name: name3, type: "float" }));
+    arrays = (...names5) => names5.map((name3) => ({ name: name3, type: "array" }));
+    origin = [
+      { name: "resource_attributes", type: "map" },
+      ...strings("scope_name", "scope_version"),
+      { name: "scope_attributes", type: "map" },
+      { name: "attributes", type: "map" }
+    ];
+    otlpFields = {
+      "otlp.logs": [
+        ...strings("timestamp", "observed_timestamp"),
+        ...uints("severity_number"),
+        ...strings("severity_text", "body", "trace_id", "span_id"),
+        ...uints("flags", "dropped_attributes_count"),
+        ...origin
+      ],
+      "otlp.traces": [
+        ...strings("trace_id", "span_id", "parent_span_id", "trace_state"),
+        ...uints("flags"),
+        ...strings("name", "kind", "start_timestamp", "end_timestamp"),
+        ...uints("duration_ns"),
+        ...strings("status_code", "status_message"),
+        ...uints("dropped_attributes_count", "dropped_events_count", "dropped_links_count"),
+        ...arrays("events", "links"),
+        ...origin
+      ],
+      "otlp.metrics": [
+        ...strings("timestamp", "start_timestamp", "metric_name", "metric_description", "metric_unit"),
+        ...strings("metric_type", "aggregation_temporality"),
+        { name: "is_monotonic", type: "bool" },
+        ...uints("flags"),
+        ...floats("value_double"),
+        { name: "value_int", type: "int" },
+        ...uints("count"),
+        ...floats("sum", "min", "max"),
+        ...arrays("bucket_counts", "explicit_bounds"),
+        // Only of exponential histograms and summaries.
+        { name: "scale", type: "int" },
+        ...uints("zero_count"),
+        ...floats("zero_threshold"),
+        { name: "positive_offset", type: "int" },
+        ...arrays("positive_bucket_counts"),
+        { name: "negative_offset", type: "int" },
+        ...arrays("negative_bucket_counts", "quantiles", "quantile_values"),
+        ...origin
+      ]
+    };
+  }
+});
+
+// schemas/pipeline-tests.schema.json
+var pipeline_tests_schema_default;
+var init_pipeline_tests_schema = __esm({
+  "schemas/pipeline-tests.schema.json"() {
+    pipeline_tests_schema_default = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "pipeline-tests.schema.json",
+      title: "PipelineTests",
+      description: "Tests of a pipeline: events in, rows and dead letters out. The file NAME.test.yaml lies beside the pipeline file NAME.yaml.",
+      type: "object",
+      additionalProperties: false,
+      required: ["tests"],
+      properties: {
+        pipeline_id: {
+          description: "Which pipeline of the file is tested. Needed where the file holds several.",
+          type: "string",
+          examples: ["orders"]
+        },
+        now: { $ref: "#/definitions/time" },
+        create: { $ref: "#/definitions/create" },
+        tests: {
+          description: "The tests. Each has a table, a data dir and a clock of its own.",
+          type: "array",
+          maxItems: 1e3,
+          "x-expected": "at most 1000 tests",
+          items: { $ref: "#/definitions/test" }
+        }
+      },
+      definitions: {
+        test: {
+          description: "Events, and what becomes of them.",
+          type: "object",
+          additionalProperties: false,
+          required: ["name", "events"],
+          properties: {
+            name: {
+              description: "What the test shows, in words. Reports and --name refer to it.",
+              type: "string",
+              minLength: 1,
+              maxLength: 200,
+              "x-expected": "a text of 1 to 200 characters",
+              examples: ["paid orders become rows"]
+            },
+            pipeline_id: {
+              description: "Which pipeline of the file is tested, if it differs from the one of the file of tests.",
+              type: "string",
+              examples: ["orders"]
+            },
+            now: { $ref: "#/definitions/time" },
+            create: { $ref: "#/definitions/create" },
+            events: {
+              description: "The events, in the order in which they arrive.",
+              type: "array",
+              maxItems: 1e3,
+              "x-expected": "at most 1000 events",
+              items: { $ref: "#/definitions/event" }
+            },
+            expect: { $ref: "#/definitions/expectation" }
+          }
+        },
+        time: {
+          description: "When the clock of the pipeline begins. It stands still but for `after`.",
+          type: "string",
+          pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z$",
+          "x-expected": "a time in UTC such as 2026-01-01T00:00:00Z",
+          default: "2026-01-01T00:00:00Z",
+          examples: ["2026-01-01T00:00:00Z"]
+        },
+        create: {
+          description: "Statements that make the table, and others beside it, in place of the table that the mapping makes. Each is one statement. Names stand without a database, or with the one of the pipeline file.",
+          type: "array",
+          minItems: 1,
+          maxItems: 50,
+          "x-expected": "1 to 50 statements",
+          items: { type: "string", minLength: 1, "x-expected": "a statement" },
+          examples: [["CREATE TABLE orders (id String, amount Decimal(18, 2)) ENGINE = MergeTree ORDER BY id"]]
+        },
+        event: {
+          description: "One event: what a sender posts to a webhook, an export request in OTLP's JSON, or the value of a Kafka message. It has `event` or `text`.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            source: {
+              description: "The source_id of its source. Needed where the pipeline has several.",
+              type: "string",
+              examples: ["orders"]
+            },
+            after: {
+              description: "How much time passes before it arrives.",
+              type: "string",
+              pattern: "^\\+?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:ns|us|µs|μs|ms|s|m|h)|\\d+d)+$",
+              maxLength: 64,
+              "x-code": "DURATION",
+              "x-expected": 'a duration such as "30s"',
+              examples: ["25h"]
+            },
+            event: {
+              description: "The event, which is sent as JSON.",
+              type: "object",
+              examples: [{ id: "1", amount: 9.5 }]
+            },
+            text: {
+              description: "The event as it is, character for character: for what is no JSON, and for numbers of more than 15 digits.",
+              type: "string",
+              examples: ['{"id": 9007199254740993}']
+            }
+          }
+        },
+        expectation: {
+          description: "What becomes of the events. `rows`, `filtered` and `deduplicated` are compared where they stand here; dead letters and refused events that do not stand here fail the test.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            rows: {
+              description: "The rows of the table, in any order. Each names the columns that are compared.",
+              type: "array",
+              items: { type: "object" },
+              examples: [[{ id: "1", amount: 9.5 }]]
+            },
+            dead_letters: {
+              description: "The dead letters, in any order. Each names the members that are compared.",
+              type: "array",
+              items: { $ref: "#/definitions/deadLetter" }
+            },
+            refused: {
+              description: "Events that are refused before the pipeline has them, in any order: by the webhook or by the OTLP receiver.",
+              type: "array",
+              items: { $ref: "#/definitions/refusal" }
+            },
+            filtered: {
+              description: "How many events the filters drop, or which ones: each names the members that are compared.",
+              type: ["integer", "array"],
+              minimum: 0,
+              items: { type: "object" },
+              "x-expected": "a number of events, or a list of events",
+              examples: [1]
+            },
+            deduplicated: {
+              description: "How many events the dedup drops, or which ones: each names the members that are compared.",
+              type: ["integer", "array"],
+              minimum: 0,
+              items: { type: "object" },
+              "x-expected": "a number of events, or a list of events",
+              examples: [[{ id: "1" }]]
+            }
+          }
+        },
+        deadLetter: {
+          description: "A dead letter.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            component: {
+              description: "Which component could not process it.",
+              type: "string",
+              enum: ["ingestor", "dedup", "join", "sink", "otlp-receiver"],
+              examples: ["ingestor"]
+            },
+            reason: {
+              description: "The code of the error.",
+              type: "string",
+              examples: ["schema_mismatch"]
+            },
+            error: {
+              description: "The error in words, or a pattern that it matches.",
+              type: ["string", "object"],
+              examples: [{ $matches: "amount" }]
+            },
+            original_message: {
+              description: "The event as the component had it: its text, or an object with the members that are compared.",
+              type: ["string", "object"],
+              examples: [{ id: "1" }]
+            }
+          }
+        },
+        refusal: {
+          description: "A refused event.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            status: { description: "The status of the answer.", type: "integer", examples: [400] },
+            message: {
+              description: "The message of the answer, or a pattern that it matches.",
+              type: ["string", "object"],
+              examples: [{ $matches: "JSON" }]
+            }
+          }
+        }
+      }
+    };
+  }
+});
+
 // node_modules/ajv/dist/compile/codegen/code.js
 var require_code = __commonJS({
   "node_modules/ajv/dist/compile/codegen/code.js"(exports2) {
@@ -4828,15 +7202,15 @@ var require_core = __commonJS({
         }
         return metaSchema;
       }
-      _removeAllSchemas(schemas, regex) {
-        for (const keyRef in schemas) {
-          const sch = schemas[keyRef];
+      _removeAllSchemas(schemas2, regex) {
+        for (const keyRef in schemas2) {
+          const sch = schemas2[keyRef];
           if (!regex || regex.test(keyRef)) {
             if (typeof sch == "string") {
-              delete schemas[keyRef];
+              delete schemas2[keyRef];
             } else if (sch && !sch.meta) {
               this._cache.delete(sch.schema);
-              delete schemas[keyRef];
+              delete schemas2[keyRef];
             }
           }
         }
@@ -7063,7 +9437,1711 @@ var require_ajv = __commonJS({
   }
 });
 
-// schemas/ajv.ts
+// schemas/live-state.schema.json
+var live_state_schema_default;
+var init_live_state_schema = __esm({
+  "schemas/live-state.schema.json"() {
+    live_state_schema_default = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "live-state.schema.json",
+      title: "LiveState",
+      type: "object",
+      description: "What a plan depends on, of a running Sluice: the answer of `GET /api/v1/actual`. Holds no secret: one in plain text is `<secret>`, and references stay. New keys may come while `version` is 1.",
+      required: ["version", "at", "source", "max_deletions", "pipelines", "owned", "under_way", "interrupted", "holds"],
+      properties: {
+        version: { const: 1 },
+        at: {
+          type: "string",
+          pattern: "^\\d{4}-\\d\\d-\\d\\dT[0-9:.]{8,12}Z$",
+          description: "When it was answered: ISO 8601, UTC."
+        },
+        source: {
+          type: "object",
+          description: "What is followed, without credentials.",
+          required: ["kind", "url", "path"],
+          properties: {
+            kind: { enum: ["git", "dir"] },
+            url: { type: "string" },
+            path: { type: "string", description: "The folder in the repository." },
+            branch: { type: "string" },
+            tag: { type: "string" },
+            commit: { type: "string" }
+          }
+        },
+        revision: { type: "string", description: "The revision that was attempted last; absent before the first." },
+        max_deletions: {
+          type: "object",
+          description: "How many pipelines one revision may delete: the greater of both.",
+          required: ["count", "share"],
+          properties: {
+            count: { type: "integer", minimum: 0 },
+            share: {
+              type: "number",
+              minimum: 0,
+              maximum: 100,
+              description: "Percent of the pipelines that are owned."
+            }
+          }
+        },
+        approve: {
+          enum: ["change", "restart", "forget", "delete"],
+          description: "Changes of this class and graver ones wait for an approval in Git; absent where none does."
+        },
+        pipelines: { type: "array", items: { $ref: "#/definitions/pipeline" } },
+        owned: {
+          type: "object",
+          description: "The pipelines that were created from files, or taken over, by id.",
+          additionalProperties: { $ref: "#/definitions/entry" }
+        },
+        under_way: {
+          type: "array",
+          description: "Pipelines whose change is being carried out.",
+          items: { type: "string" }
+        },
+        interrupted: {
+          type: "object",
+          description: "Changes that were begun and not completed, by pipeline.",
+          additionalProperties: {
+            type: "object",
+            required: ["revision", "isOwed"],
+            properties: {
+              revision: { type: "string" },
+              isOwed: { type: "boolean" },
+              successor: { enum: ["Running", "Stopped", "Terminated", "lost"] }
+            }
+          }
+        },
+        holds: {
+          type: "object",
+          description: "What an operator suspended, stopped or pinned.",
+          required: ["version", "pipelines"],
+          properties: {
+            version: { const: 1 },
+            everything: { $ref: "#/definitions/hold" },
+            pipelines: { type: "object", additionalProperties: { $ref: "#/definitions/hold" } },
+            stops: {
+              type: "object",
+              additionalProperties: {
+                allOf: [
+                  { $ref: "#/definitions/hold" },
+                  { type: "object", required: ["until"], properties: { until: { type: "string" } } }
+                ]
+              }
+            },
+            pin: {
+              allOf: [
+                { $ref: "#/definitions/hold" },
+                {
+                  type: "object",
+                  required: ["commit", "revision", "head"],
+                  properties: {
+                    commit: { type: "string" },
+                    revision: { type: "string" },
+                    head: { type: "string" }
+                  }
+                }
+              ]
+            }
+          }
+        }
+      },
+      definitions: {
+        count: { type: "integer", minimum: 0 },
+        hold: {
+          type: "object",
+          required: ["since"],
+          properties: {
+            since: { type: "string" },
+            by: { type: "string" },
+            reason: { type: "string" }
+          }
+        },
+        pipeline: {
+          type: "object",
+          required: ["pipeline_id", "config", "options", "status", "held", "pending_batches", "dead_letters"],
+          properties: {
+            pipeline_id: { type: "string" },
+            config: { type: "object", description: "A pipeline of the version v3, in its canonical form." },
+            options: { type: "object", description: "The keys of `x-sluice` that the engine knows." },
+            directives: { type: "object", description: "The other keys of `x-sluice`, of its last good file." },
+            status: {
+              enum: ["Created", "Running", "Stopping", "Stopped", "Terminating", "Terminated", "Resuming", "Failed"]
+            },
+            failure: { type: "string", description: "Why it failed." },
+            held: {
+              description: "Events that were accepted and are not written.",
+              anyOf: [{ $ref: "#/definitions/count" }, { const: "unknown" }]
+            },
+            pending_batches: { $ref: "#/definitions/count" },
+            dead_letters: { $ref: "#/definitions/count" },
+            lag: { type: "number", minimum: 0, description: "Offsets of its topics that are not settled." },
+            uncommitted: { type: "number", minimum: 0, description: "Settled offsets that are not committed." },
+            keys: { type: "integer", minimum: 0, description: "Keys that dedup remembers." },
+            join: {
+              type: "object",
+              description: "What its join holds; absent without a join, or where that is not known.",
+              required: ["rows"],
+              properties: {
+                events: { type: "integer", minimum: 0, description: "Events that it buffers, of both sides." },
+                rows: {
+                  type: "integer",
+                  minimum: 0,
+                  description: "Rows that it has made and that are not in the table."
+                }
+              }
+            },
+            paused: { type: "string", description: "Why it is paused." },
+            intake: { const: "closed" },
+            secrets: {
+              type: "object",
+              description: "References whose value has changed, and why others have none any more.",
+              required: ["changed", "missing"],
+              properties: {
+                changed: { type: "array", items: { type: "string" } },
+                missing: { type: "array", items: { type: "string" } }
+              }
+            }
+          }
+        },
+        entry: {
+          type: "object",
+          required: ["file", "prune", "suspend"],
+          properties: {
+            file: { type: "string" },
+            prune: { type: "boolean" },
+            suspend: { type: "boolean" },
+            revision: { type: "string" },
+            applied: {
+              type: "string",
+              description: "A digest of its file when it last matched that, without secrets."
+            },
+            left: { type: "string", description: "A digest of what ran at that time, without secrets." },
+            changing: { const: true },
+            terminated: { const: true },
+            ending: { const: true },
+            corrections: {
+              type: "array",
+              items: {
+                type: "object",
+                required: ["at", "fields"],
+                properties: { at: { type: "string" }, fields: { type: "array", items: { type: "string" } } }
+              }
+            },
+            fight: {
+              type: "object",
+              required: ["since", "fields", "times"],
+              properties: {
+                since: { type: "string" },
+                fields: { type: "array", items: { type: "string" } },
+                times: { $ref: "#/definitions/count" }
+              }
+            }
+          }
+        }
+      }
+    };
+  }
+});
+
+// schemas/pipeline-v2.schema.json
+var pipeline_v2_schema_default;
+var init_pipeline_v2_schema = __esm({
+  "schemas/pipeline-v2.schema.json"() {
+    pipeline_v2_schema_default = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "pipeline-v2.schema.json",
+      title: "PipelineV2",
+      description: "The types that a document of version v2 must have to be decoded. Every field may be missing or null, other keys are ignored. It does not check the rules of a pipeline.",
+      type: "object",
+      "x-expected": "a mapping",
+      properties: {
+        version: {
+          $ref: "#/definitions/text"
+        },
+        pipeline_id: {
+          $ref: "#/definitions/text"
+        },
+        name: {
+          $ref: "#/definitions/text"
+        },
+        source: {
+          description: "Where events come from.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            type: {
+              $ref: "#/definitions/text"
+            },
+            provider: {
+              $ref: "#/definitions/text"
+            },
+            connection_params: {
+              $ref: "#/definitions/kafkaConnection"
+            },
+            topics: {
+              type: ["array", "null"],
+              "x-expected": "a list of at most 100 entries",
+              maxItems: 100,
+              items: {
+                type: ["object", "null"],
+                "x-expected": "a mapping",
+                properties: {
+                  id: {
+                    $ref: "#/definitions/text"
+                  },
+                  name: {
+                    $ref: "#/definitions/text"
+                  },
+                  consumer_group_initial_offset: {
+                    $ref: "#/definitions/text"
+                  },
+                  replicas: {
+                    $ref: "#/definitions/integer"
+                  },
+                  deduplication: {
+                    $ref: "#/definitions/dedup"
+                  },
+                  schema_registry: {
+                    type: ["object", "null"],
+                    "x-expected": "a mapping",
+                    properties: {
+                      url: {
+                        $ref: "#/definitions/text"
+                      },
+                      api_key: {
+                        $ref: "#/definitions/text"
+                      },
+                      api_secret: {
+                        $ref: "#/definitions/text"
+                      }
+                    }
+                  },
+                  schema_version: {
+                    $ref: "#/definitions/text"
+                  },
+                  schema_fields: {
+                    $ref: "#/definitions/fieldTypes"
+                  },
+                  schema: {
+                    type: ["object", "null"],
+                    "x-expected": "a mapping",
+                    properties: {
+                      type: {
+                        $ref: "#/definitions/text"
+                      },
+                      fields: {
+                        $ref: "#/definitions/fieldTypes"
+                      }
+                    }
+                  }
+                }
+              }
+            },
+            id: {
+              $ref: "#/definitions/text"
+            },
+            deduplication: {
+              $ref: "#/definitions/dedup"
+            }
+          }
+        },
+        join: {
+          description: "Joins two topics.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            id: {
+              $ref: "#/definitions/text"
+            },
+            type: {
+              $ref: "#/definitions/text"
+            },
+            enabled: {
+              $ref: "#/definitions/boolean"
+            },
+            sources: {
+              type: ["array", "null"],
+              "x-expected": "a list",
+              items: {
+                type: ["object", "null"],
+                "x-expected": "a mapping",
+                properties: {
+                  source_id: {
+                    $ref: "#/definitions/text"
+                  },
+                  join_key: {
+                    $ref: "#/definitions/text"
+                  },
+                  time_window: {
+                    $ref: "#/definitions/duration"
+                  },
+                  orientation: {
+                    $ref: "#/definitions/text"
+                  }
+                }
+              }
+            },
+            fields: {
+              type: ["array", "null"],
+              "x-expected": "a list",
+              items: {}
+            }
+          }
+        },
+        filter: {
+          description: "Drops the events for which the expression is true: the opposite of v3.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            enabled: {
+              $ref: "#/definitions/boolean"
+            },
+            expression: {
+              $ref: "#/definitions/text"
+            }
+          }
+        },
+        stateless_transformation: {
+          description: "Computes a new event from each event with expressions.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            id: {
+              $ref: "#/definitions/text"
+            },
+            type: {
+              $ref: "#/definitions/text"
+            },
+            enabled: {
+              $ref: "#/definitions/boolean"
+            },
+            source_id: {
+              $ref: "#/definitions/text"
+            },
+            config: {
+              type: ["object", "null"],
+              "x-expected": "a mapping",
+              properties: {
+                transform: {
+                  type: ["array", "null"],
+                  "x-expected": "a list",
+                  items: {
+                    type: ["object", "null"],
+                    "x-expected": "a mapping",
+                    properties: {
+                      expression: {
+                        $ref: "#/definitions/text"
+                      },
+                      output_name: {
+                        $ref: "#/definitions/text"
+                      },
+                      output_type: {
+                        $ref: "#/definitions/text"
+                      }
+                    }
+                  }
+                }
+              }
+            }
+          }
+        },
+        sink: {
+          description: "Where rows go.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            type: {
+              $ref: "#/definitions/text"
+            },
+            provider: {
+              $ref: "#/definitions/text"
+            },
+            connection_params: {
+              $ref: "#/definitions/clickhouseConnection"
+            },
+            host: {
+              $ref: "#/definitions/text"
+            },
+            port: {
+              $ref: "#/definitions/text"
+            },
+            http_port: {
+              $ref: "#/definitions/text"
+            },
+            database: {
+              $ref: "#/definitions/text"
+            },
+            username: {
+              $ref: "#/definitions/text"
+            },
+            password: {
+              $ref: "#/definitions/text"
+            },
+            secure: {
+              $ref: "#/definitions/boolean"
+            },
+            skip_certificate_verification: {
+              $ref: "#/definitions/boolean"
+            },
+            table: {
+              $ref: "#/definitions/text"
+            },
+            max_batch_size: {
+              $ref: "#/definitions/integer"
+            },
+            max_delay_time: {
+              $ref: "#/definitions/duration"
+            },
+            source_id: {
+              $ref: "#/definitions/text"
+            },
+            mapping: {
+              type: ["array", "null"],
+              "x-expected": "a list",
+              items: {
+                type: ["object", "null"],
+                "x-expected": "a mapping",
+                properties: {
+                  name: {
+                    $ref: "#/definitions/text"
+                  },
+                  column_name: {
+                    $ref: "#/definitions/text"
+                  },
+                  column_type: {
+                    $ref: "#/definitions/text"
+                  }
+                }
+              }
+            },
+            table_mapping: {
+              type: ["array", "null"],
+              "x-expected": "a list",
+              items: {
+                type: ["object", "null"],
+                "x-expected": "a mapping",
+                properties: {
+                  source_id: {
+                    $ref: "#/definitions/text"
+                  },
+                  field_name: {
+                    $ref: "#/definitions/text"
+                  },
+                  column_name: {
+                    $ref: "#/definitions/text"
+                  },
+                  column_type: {
+                    $ref: "#/definitions/text"
+                  }
+                }
+              }
+            }
+          }
+        },
+        schema: {
+          description: "Fields of the events and the columns that they go to.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            fields: {
+              type: ["array", "null"],
+              "x-expected": "a list",
+              items: {
+                type: ["object", "null"],
+                "x-expected": "a mapping",
+                properties: {
+                  source_id: {
+                    $ref: "#/definitions/text"
+                  },
+                  name: {
+                    $ref: "#/definitions/text"
+                  },
+                  type: {
+                    $ref: "#/definitions/text"
+                  },
+                  column_name: {
+                    $ref: "#/definitions/text"
+                  },
+                  column_type: {
+                    $ref: "#/definitions/text"
+                  }
+                }
+              }
+            }
+          }
+        },
+        metadata: {
+          description: "Notes for people.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            tags: {
+              type: ["array", "null"],
+              "x-expected": "a list",
+              items: {
+                $ref: "#/definitions/text"
+              }
+            }
+          }
+        },
+        pipeline_resources: {
+          description: "How much the pipeline may use.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            nats: {
+              type: ["object", "null"],
+              "x-expected": "a mapping",
+              properties: {
+                stream: {
+                  type: ["object", "null"],
+                  "x-expected": "a mapping",
+                  properties: {
+                    maxAge: {
+                      $ref: "#/definitions/text"
+                    },
+                    maxBytes: {
+                      $ref: "#/definitions/text"
+                    },
+                    maxMsgs: {
+                      $ref: "#/definitions/integer"
+                    }
+                  }
+                }
+              }
+            },
+            ingestor: {
+              type: ["object", "null"],
+              "x-expected": "a mapping",
+              properties: {
+                base: {
+                  $ref: "#/definitions/component"
+                },
+                left: {
+                  $ref: "#/definitions/component"
+                },
+                right: {
+                  $ref: "#/definitions/component"
+                }
+              }
+            },
+            join: {
+              $ref: "#/definitions/component"
+            },
+            sink: {
+              $ref: "#/definitions/component"
+            },
+            transform: {
+              $ref: "#/definitions/component"
+            }
+          }
+        },
+        exported_at: {
+          description: "Ignored."
+        },
+        exported_by: {
+          description: "Ignored."
+        }
+      },
+      definitions: {
+        text: {
+          type: ["string", "null"],
+          "x-expected": "a text"
+        },
+        integer: {
+          type: ["integer", "null"],
+          "x-expected": "a whole number"
+        },
+        boolean: {
+          type: ["boolean", "null"],
+          "x-expected": "true or false"
+        },
+        duration: {
+          type: ["string", "null"],
+          format: "duration",
+          "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
+        },
+        kafkaConnection: {
+          description: "How to reach Kafka.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            brokers: {
+              type: ["array", "null"],
+              "x-expected": "a list of at most 1000 entries",
+              maxItems: 1e3,
+              items: {
+                $ref: "#/definitions/text"
+              }
+            },
+            protocol: {
+              $ref: "#/definitions/text"
+            },
+            mechanism: {
+              $ref: "#/definitions/text"
+            },
+            username: {
+              $ref: "#/definitions/text"
+            },
+            password: {
+              $ref: "#/definitions/text"
+            },
+            skip_auth: {
+              $ref: "#/definitions/boolean"
+            },
+            root_ca: {
+              $ref: "#/definitions/text"
+            },
+            client_cert: {
+              $ref: "#/definitions/text"
+            },
+            client_key: {
+              $ref: "#/definitions/text"
+            },
+            skip_tls_verification: {
+              $ref: "#/definitions/boolean"
+            },
+            kerberos_service_name: {
+              $ref: "#/definitions/text"
+            },
+            kerberos_realm: {
+              $ref: "#/definitions/text"
+            },
+            kerberos_keytab: {
+              $ref: "#/definitions/text"
+            },
+            kerberos_config: {
+              $ref: "#/definitions/text"
+            }
+          }
+        },
+        fieldTypes: {
+          description: "Fields of an event.",
+          type: ["array", "null"],
+          "x-expected": "a list",
+          items: {
+            type: ["object", "null"],
+            "x-expected": "a mapping",
+            properties: {
+              name: {
+                $ref: "#/definitions/text"
+              },
+              type: {
+                $ref: "#/definitions/text"
+              }
+            }
+          }
+        },
+        dedup: {
+          description: "Drops events whose key was seen within a window.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            enabled: {
+              $ref: "#/definitions/boolean"
+            },
+            key: {
+              $ref: "#/definitions/text"
+            },
+            id_field: {
+              $ref: "#/definitions/text"
+            },
+            id_field_type: {
+              $ref: "#/definitions/text"
+            },
+            time_window: {
+              $ref: "#/definitions/duration"
+            }
+          }
+        },
+        amounts: {
+          description: "Amounts of cpu and memory.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            cpu: {
+              $ref: "#/definitions/text"
+            },
+            memory: {
+              $ref: "#/definitions/text"
+            }
+          }
+        },
+        component: {
+          description: "Resources of a component.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            requests: {
+              $ref: "#/definitions/amounts"
+            },
+            limits: {
+              $ref: "#/definitions/amounts"
+            },
+            storage: {
+              type: ["object", "null"],
+              "x-expected": "a mapping",
+              properties: {
+                size: {
+                  $ref: "#/definitions/text"
+                }
+              }
+            },
+            replicas: {
+              $ref: "#/definitions/integer"
+            }
+          }
+        },
+        clickhouseConnection: {
+          description: "How to reach ClickHouse.",
+          type: ["object", "null"],
+          "x-expected": "a mapping",
+          properties: {
+            host: {
+              $ref: "#/definitions/text"
+            },
+            port: {
+              $ref: "#/definitions/text"
+            },
+            http_port: {
+              $ref: "#/definitions/text"
+            },
+            database: {
+              $ref: "#/definitions/text"
+            },
+            username: {
+              $ref: "#/definitions/text"
+            },
+            password: {
+              $ref: "#/definitions/text"
+            },
+            secure: {
+              $ref: "#/definitions/boolean"
+            },
+            skip_certificate_verification: {
+              $ref: "#/definitions/boolean"
+            }
+          }
+        }
+      }
+    };
+  }
+});
+
+// schemas/sluice-config.schema.json
+var sluice_config_schema_default;
+var init_sluice_config_schema = __esm({
+  "schemas/sluice-config.schema.json"() {
+    sluice_config_schema_default = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      $id: "sluice-config.schema.json",
+      title: "SluiceConfig",
+      description: "Settings of the sluice command. Each is also a flag and an environment variable; a flag wins over the environment, the environment over this file, this file over the default. Relative paths start at the working directory.",
+      type: "object",
+      additionalProperties: false,
+      properties: {
+        repo: {
+          type: "string",
+          minLength: 1,
+          description: "Git repository that holds the pipelines: a local path, or a file://, https://, ssh:// or git:// URL",
+          "x-argument": "URL|PATH",
+          "x-commands": ["run"]
+        },
+        branch: {
+          type: "string",
+          minLength: 1,
+          description: "branch to follow; without it, the branch that the repository's HEAD names",
+          "x-argument": "NAME",
+          "x-commands": ["run"]
+        },
+        tag: {
+          type: "string",
+          minLength: 1,
+          description: "tag to follow, instead of a branch; a moved tag is followed and logged",
+          "x-argument": "NAME",
+          "x-commands": ["run"]
+        },
+        commit: {
+          type: "string",
+          pattern: "^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$",
+          description: "commit to apply, instead of a branch: its whole hash",
+          "x-argument": "SHA",
+          "x-commands": ["run"],
+          "x-expected": "the whole hash of a commit, 40 digits from 0 to 9 and a to f"
+        },
+        path: {
+          type: "string",
+          minLength: 1,
+          default: ".",
+          description: "folder inside the repository that holds the pipelines",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        git_username: {
+          type: "string",
+          minLength: 1,
+          description: 'user for a repository over https, with --git-password; "git" without it, which hosts that take a token as the password accept',
+          "x-argument": "TEXT",
+          "x-commands": ["run"]
+        },
+        git_password: {
+          type: "string",
+          minLength: 1,
+          description: "password, or token in its place, for a repository over https: a reference such as ${env:NAME} or ${file:/path}, read again at each poll",
+          "x-argument": "REFERENCE",
+          "x-commands": ["run"]
+        },
+        git_token: {
+          type: "string",
+          minLength: 1,
+          description: "bearer token for a repository over https: a reference such as ${env:NAME} or ${file:/path}, read again at each poll",
+          "x-argument": "REFERENCE",
+          "x-commands": ["run"]
+        },
+        git_ssh_key: {
+          type: "string",
+          minLength: 1,
+          description: "file of the private key, without a passphrase, for a repository over ssh",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        git_known_hosts: {
+          type: "string",
+          minLength: 1,
+          description: "file of trusted ssh host keys; without it, the known_hosts of the user that runs sluice. An unknown host is always refused",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        git_ca_file: {
+          type: "string",
+          minLength: 1,
+          description: "file of the certificate authorities that are trusted for a repository over https, instead of those of the system",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        git_max_size: {
+          type: "string",
+          format: "size",
+          "x-from": "1Mi",
+          "x-to": "1Ti",
+          default: "1Gi",
+          description: "most bytes that one fetch of the repository may bring; beyond it the fetch is ended and removed",
+          "x-argument": "SIZE",
+          "x-commands": ["run"],
+          "x-expected": 'a size from 1Mi to 1Ti, such as "1Gi"'
+        },
+        verify_gpg: {
+          type: "string",
+          minLength: 1,
+          description: "file of GPG public keys: a commit that none of them signed is not applied",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        verify_ssh: {
+          type: "string",
+          minLength: 1,
+          description: "file of allowed signers, as ssh-keygen knows them: a commit that none of their SSH keys signed is not applied",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        dir: {
+          type: "string",
+          minLength: 1,
+          description: "plain folder of pipelines to watch, instead of a Git repository",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        data_dir: {
+          type: "string",
+          minLength: 1,
+          default: ".sluice",
+          description: "folder that holds all state; one process at a time owns it",
+          "x-argument": "PATH",
+          "x-commands": [
+            "run",
+            "get",
+            "export",
+            "health",
+            "info",
+            "history",
+            "dlq state",
+            "dlq list",
+            "dlq consume",
+            "dlq purge",
+            "dlq discard",
+            "dlq reprocess",
+            "token show",
+            "token rotate",
+            "sql",
+            "reconcile",
+            "suspend",
+            "stop",
+            "resume",
+            "approve",
+            "rollback",
+            "sample"
+          ]
+        },
+        interval: {
+          type: "string",
+          format: "duration",
+          "x-from": "1s",
+          "x-to": "24h",
+          default: "1m",
+          description: "how often to poll for a new revision",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 1s to 24h, such as "30s" or "1m"'
+        },
+        vars: {
+          type: "object",
+          maxProperties: 1e3,
+          propertyNames: {
+            pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$"
+          },
+          additionalProperties: {
+            type: "string",
+            maxLength: 4096,
+            not: {
+              pattern: "\\$\\{"
+            }
+          },
+          description: "value of ${var:NAME} in the files, which is shown in plans and status; may be given several times, and wins over --vars",
+          "x-argument": "NAME=VALUE",
+          "x-flag": "--var",
+          "x-commands": ["run", "validate", "plan", "test"],
+          "x-expected": 'NAME=VALUE: a name of letters, digits and _, and a text of at most 4096 characters without "${"'
+        },
+        vars_file: {
+          type: "string",
+          minLength: 1,
+          description: "YAML file of such values, by name; the daemon reads it again at each turn",
+          "x-argument": "FILE",
+          "x-flag": "--vars",
+          "x-commands": ["run", "validate", "plan", "test"]
+        },
+        references: {
+          type: "object",
+          maxProperties: 1e3,
+          propertyNames: {
+            pattern: "^\\$\\{(env:([A-Za-z_][A-Za-z0-9_]{0,127}\\*?|\\*)|file:/([^${}*]{0,1023}/)?(\\*|[^/${}*]{1,255}))\\}$"
+          },
+          additionalProperties: {
+            type: "string",
+            maxLength: 4096,
+            pattern: "^[a-z0-9*-]+(, ?[a-z0-9*-]+)*( towards [A-Za-z0-9_.:*-]+(, ?[A-Za-z0-9_.:*-]+)*)?$"
+          },
+          description: "a secret that pipeline files may use: which reference, by which pipelines, towards which hosts; may be given several times. Without it ${env:SLUICE_SECRET_*} and the files of the folder secrets beside the settings (or /etc/sluice/secrets) are allowed",
+          "x-argument": "REFERENCE=PIPELINES",
+          "x-flag": "--reference",
+          "x-commands": ["run", "validate"],
+          "x-expected": "a reference and who may use it, such as ${env:ORDERS_*}=orders-* or ${file:/run/secrets/*}=* towards *.example.com"
+        },
+        targets: {
+          type: "string",
+          maxLength: 8192,
+          pattern: "^[A-Za-z0-9_.:*/\\[\\]-]{1,260}(, ?[A-Za-z0-9_.:*/\\[\\]-]{1,260}){0,255}$",
+          description: "hosts that pipelines may connect to, ClickHouse servers and Kafka brokers, also those that a cluster advertises: names with *, addresses and ranges, each but a range with a port or without, and commas between them; without it, every host but link-local addresses and those where a cloud gives credentials to machines",
+          "x-argument": "HOST,...",
+          "x-commands": ["run", "validate"],
+          "x-expected": 'names, addresses and ranges, such as "*.example.com, kafka.data.svc:9092, 10.0.0.0/8"'
+        },
+        private_targets: {
+          type: "string",
+          enum: ["allow", "deny"],
+          default: "allow",
+          description: "whether pipelines may connect to addresses of this machine and of private networks that targets does not name by address or range",
+          "x-argument": "allow|deny",
+          "x-commands": ["run", "validate"]
+        },
+        approve: {
+          type: "string",
+          pattern: "^class>=(change|restart|forget|delete)$",
+          description: "hold changes of this class and graver ones back until Git approves each: by its fingerprint in a file of the folder approvals, or in a trailer Sluice-Approve of the newest commit",
+          "x-argument": "class>=CLASS",
+          "x-expected": "one of class>=change, class>=restart, class>=forget, class>=delete",
+          "x-commands": ["run"]
+        },
+        max_deletions: {
+          type: "string",
+          pattern: "^([0-9]{1,6}|(100|[0-9]{1,2})%|[0-9]{1,6} or (100|[0-9]{1,2})%)$",
+          default: "5 or 20%",
+          description: "most pipelines that one revision may delete by removing their files: a number, a share of all owned pipelines, or the greater of both; beyond it, none is deleted",
+          "x-argument": "N|N%",
+          "x-commands": ["run", "plan"],
+          "x-expected": 'a number of pipelines, a share or both, such as "5", "20%" or "5 or 20%"'
+        },
+        hook: {
+          type: "string",
+          format: "listener",
+          default: "off",
+          description: "where a Git host may announce pushes with POST /hook, so that they are applied before the next poll",
+          "x-argument": "HOST:PORT|off",
+          "x-commands": ["run"],
+          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
+        },
+        hook_secret: {
+          type: "string",
+          minLength: 1,
+          description: "the secret that the Git host signs with, as ${env:NAME} or ${file:/path}; during a rotation two, one a line",
+          "x-argument": "REFERENCE",
+          "x-commands": ["run"]
+        },
+        api: {
+          type: "string",
+          format: "listener",
+          default: "127.0.0.1:8081",
+          description: "where the read-only status API and the metrics listen",
+          "x-argument": "HOST:PORT|off",
+          "x-commands": ["run"],
+          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
+        },
+        api_hosts: {
+          type: "string",
+          pattern: "^[A-Za-z0-9_.-]{1,253}(, ?[A-Za-z0-9_.-]{1,253}){0,31}$",
+          description: "host names by which the status API is reached, with commas; addresses, localhost and the host of --api need no entry, and any other name is refused",
+          "x-argument": "NAME,...",
+          "x-commands": ["run"],
+          "x-expected": 'host names without ports, such as "sluice.example.com, sluice.data.svc"'
+        },
+        api_token: {
+          type: "string",
+          minLength: 1,
+          description: "bearer token of the status API, as ${env:NAME} or ${file:/path}; during a rotation several, one a line. Without it, all who reach the status API may read it",
+          "x-argument": "REFERENCE",
+          "x-commands": ["run"]
+        },
+        events: {
+          type: "string",
+          format: "listener",
+          default: "127.0.0.1:8080",
+          description: "where webhook events are received",
+          "x-argument": "HOST:PORT|off",
+          "x-commands": ["run"],
+          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
+        },
+        otlp_grpc: {
+          type: "string",
+          format: "listener",
+          default: "127.0.0.1:4317",
+          description: "where OTLP is received over gRPC",
+          "x-argument": "HOST:PORT|off",
+          "x-commands": ["run"],
+          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
+        },
+        otlp_http: {
+          type: "string",
+          format: "listener",
+          default: "127.0.0.1:4318",
+          description: "where OTLP is received over HTTP",
+          "x-argument": "HOST:PORT|off",
+          "x-commands": ["run"],
+          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
+        },
+        otlp_token: {
+          type: "string",
+          minLength: 1,
+          description: "bearer token of OTLP over gRPC and HTTP, as ${env:NAME} or ${file:/path}; during a rotation several, one a line. Without it, all who reach these listeners may send to every OTLP pipeline",
+          "x-argument": "REFERENCE",
+          "x-commands": ["run"]
+        },
+        tls_cert: {
+          type: "string",
+          minLength: 1,
+          description: "certificate with its chain, PEM: with it and --tls-key every listener takes TLS 1.2 or later, and nothing else; read again when it changes",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        tls_key: {
+          type: "string",
+          minLength: 1,
+          description: "private key of --tls-cert, PEM, without a passphrase",
+          "x-argument": "PATH",
+          "x-commands": ["run"]
+        },
+        insecure: {
+          type: "boolean",
+          default: false,
+          description: "allow listeners without TLS on other addresses than loopback, such as behind a proxy with TLS; for the others, send the token of a server without TLS",
+          "x-commands": ["run", "plan", "export", "import"]
+        },
+        max_connections: {
+          type: "integer",
+          minimum: 1,
+          maximum: 65536,
+          default: 4096,
+          description: "most connections of each listener; beyond it the longest idle one of the address that has most is closed for a new one",
+          "x-argument": "N",
+          "x-commands": ["run"],
+          "x-expected": "a whole number from 1 to 65536"
+        },
+        max_connections_per_address: {
+          type: "integer",
+          minimum: 1,
+          maximum: 65536,
+          default: 1024,
+          description: "most of them from one IPv4 address or IPv6 /64 network, such as that of a proxy; beyond it the longest idle one of the same address is closed for a new one",
+          "x-argument": "N",
+          "x-commands": ["run"],
+          "x-expected": "a whole number from 1 to 65536"
+        },
+        drain_limit: {
+          type: "string",
+          format: "duration",
+          "x-from": "1s",
+          "x-to": "24h",
+          default: "5m",
+          description: "how long the stop of a pipeline writes the events that it holds; the rest stays on disk for the next start",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 1s to 24h, such as "90s" or "5m"'
+        },
+        otlp_max_concurrent_requests: {
+          type: "integer",
+          minimum: 1,
+          maximum: 1e3,
+          default: 50,
+          description: "OTLP requests that are decoded and stored at once, of at most 4 MiB each; more are refused, to be sent again",
+          "x-argument": "N",
+          "x-commands": ["run"],
+          "x-expected": "a whole number from 1 to 1000"
+        },
+        push_events_per_second: {
+          type: "integer",
+          minimum: 1,
+          maximum: 1e9,
+          description: "most events a second that senders may push to one pipeline; more get 429. Without it, as many as come",
+          "x-argument": "N",
+          "x-commands": ["run"],
+          "x-expected": "a whole number from 1 to 1000000000"
+        },
+        push_bytes_per_second: {
+          type: "string",
+          format: "size",
+          "x-from": "1Ki",
+          "x-to": "1Ti",
+          description: "most bytes a second that senders may push to one pipeline; more get 429. Without it, as many as come",
+          "x-argument": "SIZE",
+          "x-commands": ["run"],
+          "x-expected": 'a size from 1Ki to 1Ti, such as "5Mi"'
+        },
+        stream_max_size: {
+          type: "string",
+          format: "size",
+          "x-from": "8Mi",
+          "x-to": "1Pi",
+          description: "most bytes that the stream of one pipeline holds, whatever its file allows; then its senders get 429. It never holds more than half of what is free beside it on the disk",
+          "x-argument": "SIZE",
+          "x-commands": ["run"],
+          "x-expected": 'a size from 8Mi to 1Pi, such as "10Gi"'
+        },
+        dead_letters_max_size: {
+          type: "string",
+          format: "size",
+          "x-from": "1Mi",
+          "x-to": "1Pi",
+          default: "1Gi",
+          description: "bytes of dead letters at which a pipeline pauses until some are taken out. They never take more than half of what is free beside them on the disk",
+          "x-argument": "SIZE",
+          "x-commands": ["run"],
+          "x-expected": 'a size from 1Mi to 1Pi, such as "1Gi"'
+        },
+        dead_letters_max_count: {
+          type: "integer",
+          minimum: 1,
+          maximum: 1e9,
+          default: 1e6,
+          description: "number of dead letters at which a pipeline pauses until some are taken out",
+          "x-argument": "N",
+          "x-commands": ["run"],
+          "x-expected": "a whole number from 1 to 1000000000"
+        },
+        dead_letters_max_age: {
+          type: "string",
+          format: "duration",
+          "x-from": "1m",
+          "x-to": "87600h",
+          description: "age at which dead letters are removed, counted and logged. Without it, none is",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 1m to 87600h, such as "720h"'
+        },
+        kafka_session_timeout: {
+          type: "string",
+          format: "duration",
+          "x-from": "1s",
+          "x-to": "30m",
+          default: "30s",
+          description: "a member of a Kafka consumer group without a heartbeat for this long is removed from the group; brokers allow 6s to 30m by default",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 1s to 30m, such as "30s"'
+        },
+        kafka_heartbeat_interval: {
+          type: "string",
+          format: "duration",
+          "x-from": "100ms",
+          "x-to": "10m",
+          default: "3s",
+          description: "how often a member sends a heartbeat; less than half of --kafka-session-timeout",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 100ms to 10m, such as "3s"'
+        },
+        kafka_fetch_size: {
+          type: "string",
+          format: "size",
+          "x-from": "1Ki",
+          "x-to": "128Mi",
+          default: "10Mi",
+          description: "most bytes of all partitions of a broker in one fetch; a larger message is still fetched whole",
+          "x-argument": "SIZE",
+          "x-commands": ["run"],
+          "x-expected": 'a size from 1Ki to 128Mi, such as "10Mi"'
+        },
+        kafka_partition_fetch_size: {
+          type: "string",
+          format: "size",
+          "x-from": "1Ki",
+          "x-to": "128Mi",
+          default: "256Ki",
+          description: "most bytes of one partition in one fetch; a larger message is still fetched whole",
+          "x-argument": "SIZE",
+          "x-commands": ["run"],
+          "x-expected": 'a size from 1Ki to 128Mi, such as "256Ki"'
+        },
+        kafka_fetch_wait: {
+          type: "string",
+          format: "duration",
+          "x-from": "10ms",
+          "x-to": "10s",
+          default: "750ms",
+          description: "how long a broker waits for messages before it answers a fetch with what it has; up to eight times as long where none have come for long",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 10ms to 10s, such as "750ms"'
+        },
+        kafka_metadata_age: {
+          type: "string",
+          format: "duration",
+          "x-from": "1s",
+          "x-to": "1h",
+          default: "1m",
+          description: "how often to look for new partitions and leaders",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 1s to 1h, such as "1m"'
+        },
+        log_format: {
+          type: "string",
+          enum: ["text", "json"],
+          default: "text",
+          description: "log lines for people or for machines, on standard error",
+          "x-argument": "FORMAT",
+          "x-commands": ["run"]
+        },
+        log_level: {
+          type: "string",
+          enum: ["debug", "info", "warn", "error"],
+          default: "info",
+          description: "least severe log lines that are written",
+          "x-argument": "LEVEL",
+          "x-commands": ["run"]
+        },
+        standby: {
+          type: "boolean",
+          default: false,
+          description: "wait for the data dir while another process holds it, instead of exiting",
+          "x-commands": ["run"]
+        },
+        output: {
+          type: "string",
+          enum: ["text", "json", "yaml"],
+          default: "text",
+          description: "print for people, or one document for programs",
+          "x-argument": "FORMAT",
+          "x-commands": [
+            "get",
+            "health",
+            "info",
+            "history",
+            "sql",
+            "dlq state",
+            "dlq list",
+            "dlq consume",
+            "dlq purge",
+            "dlq discard",
+            "dlq reprocess",
+            "token show",
+            "token rotate",
+            "reconcile",
+            "suspend",
+            "stop",
+            "resume",
+            "approve",
+            "rollback",
+            "validate",
+            "plan",
+            "schema",
+            "migrate",
+            "init",
+            "import",
+            "export",
+            "comment",
+            "test",
+            "sample"
+          ]
+        },
+        watch: {
+          type: "boolean",
+          default: false,
+          description: "go on, and print each row that changes, until Ctrl-C or --timeout",
+          "x-commands": ["get"]
+        },
+        watch_timeout: {
+          type: "string",
+          format: "duration",
+          "x-from": "1s",
+          "x-to": "720h",
+          description: "how long --watch goes on",
+          "x-argument": "DURATION",
+          "x-flag": "--timeout",
+          "x-commands": ["get"],
+          "x-expected": 'a duration from 1s to 720h, such as "10m"'
+        },
+        token_now: {
+          type: "boolean",
+          default: false,
+          description: "refuse the earlier token at once, such as one that others know, instead of after ten minutes",
+          "x-flag": "--now",
+          "x-commands": ["token rotate"]
+        },
+        reconcile_wait: {
+          type: "boolean",
+          default: false,
+          description: "wait until it has ended; exit with 1 if something differs, 2 if a pipeline is not ready, 3 after --timeout",
+          "x-flag": "--wait",
+          "x-commands": ["reconcile"]
+        },
+        reconcile_timeout: {
+          type: "string",
+          format: "duration",
+          "x-from": "1s",
+          "x-to": "24h",
+          default: "5m",
+          description: "how long --wait waits",
+          "x-argument": "DURATION",
+          "x-flag": "--timeout",
+          "x-commands": ["reconcile", "suspend", "stop", "resume", "approve", "rollback"],
+          "x-expected": 'a duration from 1s to 24h, such as "5m"'
+        },
+        wait: {
+          type: "boolean",
+          default: false,
+          description: "wait until it is carried out; exit with 1 if that failed, 3 after --timeout",
+          "x-commands": ["suspend", "stop", "resume", "approve", "rollback"]
+        },
+        suspend_reason: {
+          type: "string",
+          minLength: 1,
+          description: "the reason, shown in the status",
+          "x-argument": "TEXT",
+          "x-flag": "--reason",
+          "x-commands": ["suspend"]
+        },
+        stop_for: {
+          type: "string",
+          format: "duration",
+          "x-from": "1s",
+          "x-to": "720h",
+          default: "1h",
+          description: "how long it stays stopped",
+          "x-argument": "DURATION",
+          "x-flag": "--for",
+          "x-commands": ["stop"],
+          "x-expected": 'a duration from 1s to 720h, such as "2h"'
+        },
+        stop_reason: {
+          type: "string",
+          minLength: 1,
+          description: "the reason, shown in the status",
+          "x-argument": "TEXT",
+          "x-flag": "--reason",
+          "x-commands": ["stop"]
+        },
+        rollback_cancel: {
+          type: "boolean",
+          default: false,
+          description: "follow the newest revision again",
+          "x-flag": "--cancel",
+          "x-commands": ["rollback"]
+        },
+        rollback_dry_run: {
+          type: "boolean",
+          default: false,
+          description: "only show the plan",
+          "x-flag": "--dry-run",
+          "x-commands": ["rollback"]
+        },
+        dlq_all: {
+          type: "boolean",
+          default: false,
+          description: "every dead letter that is in the queue now, up to 10,000, instead of single ones",
+          "x-flag": "--all",
+          "x-commands": ["dlq discard", "dlq reprocess"]
+        },
+        dlq_limit: {
+          type: "integer",
+          minimum: 1,
+          maximum: 1e3,
+          default: 100,
+          description: "dead letters on a page",
+          "x-argument": "N",
+          "x-flag": "--limit",
+          "x-commands": ["dlq list", "dlq consume"],
+          "x-expected": "a whole number from 1 to 1000"
+        },
+        validate_format: {
+          type: "string",
+          enum: ["text", "json", "yaml", "github", "sarif", "junit", "gitlab", "markdown"],
+          default: "text",
+          description: "print problems for people, for programs, or as a CI system reads them",
+          "x-argument": "FORMAT",
+          "x-flag": "--format",
+          "x-commands": ["validate"]
+        },
+        accuracy: {
+          type: "boolean",
+          default: false,
+          description: "say how far the plans of the changes were off",
+          "x-commands": ["history"]
+        },
+        plan_base: {
+          type: "string",
+          minLength: 1,
+          description: "branch, tag or commit that the change starts from: compared is the commit at which the head left it",
+          "x-argument": "REF",
+          "x-flag": "--base",
+          "x-commands": ["plan"]
+        },
+        plan_head: {
+          type: "string",
+          minLength: 1,
+          description: "branch, tag or commit that holds the change, instead of the files as they are",
+          "x-argument": "REF",
+          "x-flag": "--head",
+          "x-commands": ["plan"]
+        },
+        plan_server: {
+          type: "string",
+          pattern: "^https?://",
+          description: "URL of the status API of a running Sluice, to compare with what runs there instead of with a commit, or to export that",
+          "x-argument": "URL",
+          "x-flag": "--server",
+          "x-expected": 'a URL such as "http://127.0.0.1:8081"',
+          "x-commands": ["plan", "export"]
+        },
+        server_token: {
+          type: "string",
+          minLength: 1,
+          description: "token of that API, as ${env:NAME} or ${file:/path}",
+          "x-argument": "REFERENCE",
+          "x-commands": ["plan", "export", "import"]
+        },
+        plan_save: {
+          type: "string",
+          minLength: 1,
+          description: "write the plan with the fingerprints of its changes too, by which they are approved (--approve of sluice run)",
+          "x-argument": "FILE",
+          "x-flag": "--save",
+          "x-commands": ["plan"]
+        },
+        plan_format: {
+          type: "string",
+          enum: ["text", "json", "yaml", "markdown"],
+          default: "text",
+          description: "print the plan for people, for machines, or as a comment of a pull request",
+          "x-argument": "FORMAT",
+          "x-flag": "--format",
+          "x-commands": ["plan"]
+        },
+        comment_existing: {
+          type: "boolean",
+          default: false,
+          description: "only replace a comment that is there: where nothing changes, a pull request needs none",
+          "x-flag": "--existing",
+          "x-commands": ["comment"]
+        },
+        fail_on: {
+          type: "string",
+          enum: ["none", "change", "restart", "forget", "delete", "refuse"],
+          default: "refuse",
+          description: "end with 1 for a change of this level or a graver one",
+          "x-argument": "LEVEL",
+          "x-commands": ["plan"]
+        },
+        migrate_write: {
+          type: "boolean",
+          default: false,
+          description: "write each converted file in its place, instead of printing it",
+          "x-flag": "--write",
+          "x-commands": ["migrate"]
+        },
+        validate_base: {
+          type: "string",
+          minLength: 1,
+          description: "branch, tag or commit that the change starts from: warn of pipelines that are in another file now, and of files whose pipeline has another id",
+          "x-argument": "REF",
+          "x-flag": "--base",
+          "x-commands": ["validate"]
+        },
+        validate_resolve: {
+          type: "boolean",
+          default: false,
+          description: "also ask the servers that valid files name: whether secrets are set, tables take the rows and topics can be read. Changes nothing",
+          "x-flag": "--resolve",
+          "x-commands": ["validate"]
+        },
+        migrate_review: {
+          type: "string",
+          minLength: 1,
+          description: "write what has to be reviewed as a list in Markdown, such as for a pull request, with what each filter does to sample events",
+          "x-argument": "FILE",
+          "x-flag": "--review",
+          "x-commands": ["migrate"]
+        },
+        migrate_samples: {
+          type: "string",
+          minLength: 1,
+          description: "sample events for that list, one JSON a line, besides those of NAME.test.yaml",
+          "x-argument": "FILE",
+          "x-flag": "--samples",
+          "x-commands": ["migrate"]
+        },
+        keep_behaviour: {
+          type: "boolean",
+          default: false,
+          description: "negate filters, so that they keep the same events as in v2; else their text stays, and the file waits for a review",
+          "x-commands": ["migrate", "import"]
+        },
+        import_from: {
+          type: "string",
+          minLength: 1,
+          description: "what is imported: the URL of an engine with the API of version v2 or v3, or a file with pipelines of it",
+          "x-argument": "URL|FILE",
+          "x-flag": "--from",
+          "x-commands": ["import"]
+        },
+        import_into: {
+          type: "string",
+          minLength: 1,
+          default: "pipelines",
+          description: "the folder in which the files are made",
+          "x-argument": "DIR",
+          "x-flag": "--into",
+          "x-commands": ["import"]
+        },
+        sql_format: {
+          type: "string",
+          pattern: "^[A-Za-z0-9]{1,64}$",
+          description: "ClickHouse output format of the answer; by default a table on a terminal, TabSeparatedWithNames elsewhere, JSON with --output json",
+          "x-argument": "NAME",
+          "x-flag": "--format",
+          "x-commands": ["sql"],
+          "x-expected": "the name of a ClickHouse format such as JSONEachRow"
+        },
+        test_format: {
+          type: "string",
+          enum: ["text", "json", "yaml", "junit"],
+          default: "text",
+          description: "print the results for people, for programs, or as JUnit's XML",
+          "x-argument": "FORMAT",
+          "x-flag": "--format",
+          "x-commands": ["test"]
+        },
+        test_name: {
+          type: "string",
+          minLength: 1,
+          description: "run only the tests whose name holds this text",
+          "x-argument": "TEXT",
+          "x-flag": "--name",
+          "x-commands": ["test"]
+        },
+        test_base: {
+          type: "string",
+          minLength: 1,
+          description: "run the events through the pipelines of this branch, tag or commit too, and show those whose outcome changes",
+          "x-argument": "REF",
+          "x-flag": "--base",
+          "x-commands": ["test"]
+        },
+        test_update: {
+          type: "boolean",
+          default: false,
+          description: "write what was found into the files as what is expected",
+          "x-flag": "--update",
+          "x-commands": ["test"]
+        },
+        test_watch: {
+          type: "boolean",
+          default: false,
+          description: "run the tests again at each change of the files, until Ctrl-C",
+          "x-flag": "--watch",
+          "x-commands": ["test"]
+        },
+        test_jobs: {
+          type: "integer",
+          minimum: 1,
+          maximum: 32,
+          default: 4,
+          description: "how many tests run at once",
+          "x-argument": "COUNT",
+          "x-flag": "--jobs",
+          "x-commands": ["test"],
+          "x-expected": "a whole number from 1 to 32"
+        },
+        schema_tests: {
+          type: "boolean",
+          default: false,
+          description: "print the schema of files with tests of pipelines",
+          "x-flag": "--tests",
+          "x-commands": ["schema"]
+        },
+        sample_count: {
+          type: "integer",
+          minimum: 1,
+          maximum: 1e3,
+          default: 10,
+          description: "most events, the oldest first: of dead letters the oldest, of a stream and of topics the newest",
+          "x-argument": "N",
+          "x-flag": "--count",
+          "x-commands": ["sample"],
+          "x-expected": "a whole number from 1 to 1000"
+        },
+        sample_from: {
+          type: "string",
+          enum: ["dead-letters", "stream", "topic"],
+          default: "dead-letters",
+          description: "what is sampled: dead letters, events that the stream of a webhook or OTLP holds and that are not settled, or the topics of Kafka",
+          "x-argument": "WHAT",
+          "x-flag": "--from",
+          "x-commands": ["sample"]
+        },
+        sample_redact: {
+          type: "string",
+          minLength: 1,
+          description: "fields whose values are replaced, such as mail,user.name",
+          "x-argument": "FIELD,...",
+          "x-flag": "--redact",
+          "x-commands": ["sample"],
+          "x-expected": "names of fields with commas"
+        }
+      }
+    };
+  }
+});
+
+// schemas/validators/ajv.ts
 function ownSchemas(options = {}) {
   return new import_ajv.Ajv({
     strict: false,
@@ -7072,2406 +11150,57 @@ function ownSchemas(options = {}) {
     validateSchema: false,
     // Smaller functions compile faster: a large schema in less than half the time.
     inlineRefs: false,
-    code: { optimize: false },
     logger: false,
-    ...options
+    ...options,
+    code: { optimize: false, ...options.code }
   });
 }
-var import_ajv;
+var import_ajv, thorough, schemas, schemaNames;
 var init_ajv = __esm({
-  "schemas/ajv.ts"() {
+  "schemas/validators/ajv.ts"() {
     "use strict";
     import_ajv = __toESM(require_ajv(), 1);
-  }
-});
-
-// schemas/dedup-key.ts
-function dedupFields(key) {
-  if (typeof key !== "string") return key;
-  if (!objectForm.test(key)) return [key];
-  return [...key.matchAll(new RegExp(entry, "g"))].map(([, field2 = ""]) => field2);
-}
-var entry, objectForm;
-var init_dedup_key = __esm({
-  "schemas/dedup-key.ts"() {
-    "use strict";
-    entry = /\s*(?:"[^"]*"|'[^']*'|[\w.-]+)\s*:\s*([A-Za-z_][\w.-]*)\s*/.source;
-    objectForm = new RegExp(`^\\s*\\{${entry}(?:,${entry})*\\}\\s*$`);
-  }
-});
-
-// schemas/pipeline-v3.schema.json
-var pipeline_v3_schema_default;
-var init_pipeline_v3_schema = __esm({
-  "schemas/pipeline-v3.schema.json"() {
-    pipeline_v3_schema_default = {
-      $schema: "http://json-schema.org/draft-07/schema#",
-      $id: "pipeline-v3.schema.json",
-      title: "PipelineV3",
-      description: "A pipeline file of version v3, with the x-sluice key.",
-      type: "object",
-      required: ["version", "pipeline_id", "sources", "sink"],
-      additionalProperties: false,
-      properties: {
-        version: {
-          description: "Version of this format.",
-          examples: ["v3"],
-          "x-effect": "none",
-          type: "string",
-          const: "v3"
-        },
-        pipeline_id: {
-          description: "Name of the pipeline for machines.",
-          "x-rule": "each pipeline_id once in all files",
-          examples: ["orders-eu"],
-          "x-effect": "refuse",
-          $ref: "#/definitions/pipelineId"
-        },
-        name: {
-          description: "Name of the pipeline for people.",
-          "x-default": "pipeline_id in words: Orders Eu for orders-eu",
-          examples: ["Orders of the EU"],
-          "x-effect": "hot",
-          type: "string"
-        },
-        sources: {
-          description: "Where events come from. Those of several sources go into one table, each through its own transforms: the mapping has to hold for each.",
-          "x-rule": "all of one kind: one webhook, OTLP sources of different signals, or Kafka sources with one connection and different topics; two of these for a join",
-          "x-effect": "restart",
-          type: "array",
-          items: {
-            type: "object",
-            required: ["type"],
-            discriminator: {
-              propertyName: "type"
-            },
-            oneOf: [
-              {
-                $ref: "#/definitions/webhookSource"
-              },
-              {
-                $ref: "#/definitions/kafkaSource"
-              },
-              {
-                $ref: "#/definitions/otlpSource"
-              }
-            ]
-          },
-          minItems: 1,
-          maxItems: 100,
-          "x-expected": "at most 100 sources"
-        },
-        transforms: {
-          description: "Steps between source and sink. They run in the order filter, dedup, stateless.",
-          "x-rule": "one filter and one stateless in a pipeline, one dedup for a source; with a join only dedup",
-          default: [],
-          "x-effect": "restart",
-          type: "array",
-          items: {
-            type: "object",
-            required: ["type"],
-            discriminator: {
-              propertyName: "type"
-            },
-            oneOf: [
-              {
-                $ref: "#/definitions/filter"
-              },
-              {
-                $ref: "#/definitions/dedup"
-              },
-              {
-                $ref: "#/definitions/stateless"
-              }
-            ]
-          },
-          maxItems: 200,
-          "x-expected": "at most 200 transforms"
-        },
-        join: {
-          description: "Joins two sources: topics of Kafka, or sources whose events are pushed.",
-          "x-effect": "refuse",
-          $ref: "#/definitions/join"
-        },
-        sink: {
-          description: "Where rows go.",
-          "x-effect": "restart",
-          $ref: "#/definitions/sink"
-        },
-        metadata: {
-          description: "Notes for people.",
-          "x-effect": "hot",
-          type: "object",
-          required: [],
-          additionalProperties: false,
-          properties: {
-            tags: {
-              description: "Labels.",
-              "x-rule": "a warning from 50 tags or 64 characters on",
-              default: [],
-              examples: [["shop", "eu"]],
-              "x-effect": "hot",
-              type: ["array", "null"],
-              items: {
-                type: "string"
-              }
-            }
-          }
-        },
-        resources: {
-          description: "How much the pipeline may use.",
-          "x-effect": "restart",
-          $ref: "#/definitions/resources"
-        },
-        "x-sluice": {
-          description: "Settings of Sluice beyond the v3 format.",
-          "x-effect": "none",
-          $ref: "#/definitions/directives"
-        }
-      },
-      definitions: {
-        schemaField: {
-          title: "SchemaFieldDocument",
-          description: "One declared field. It must be present and not null in every JSON event.",
-          type: "object",
-          required: ["name", "type"],
-          additionalProperties: false,
-          properties: {
-            name: {
-              description: "Name of a field of the event. May contain dots: the literal key is tried first, then the nested path.",
-              "x-rule": "each name once in a source",
-              examples: ["customer.country"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text of at most 1,000 characters that is not blank",
-              maxLength: 1e3
-            },
-            type: {
-              description: "Kind of its value. Precision names such as int64 mean their basic type; datetime means string.",
-              examples: ["int64"],
-              "x-effect": "restart",
-              type: "string",
-              enum: [
-                "string",
-                "bool",
-                "int",
-                "uint",
-                "float",
-                "array",
-                "map",
-                "int8",
-                "int16",
-                "int32",
-                "int64",
-                "uint8",
-                "uint16",
-                "uint32",
-                "uint64",
-                "float32",
-                "float64",
-                "bytes",
-                "integer",
-                "number",
-                "boolean",
-                "object",
-                "datetime"
-              ]
-            }
-          }
-        },
-        pipelineId: {
-          type: "string",
-          minLength: 5,
-          maxLength: 40,
-          pattern: "^[a-z]([a-z0-9]|-(?!-))*[a-z0-9]$",
-          "x-code": "PIPELINE_ID",
-          "x-expected": "5 to 40 of a-z, 0-9 and single dashes, first a letter, last a letter or digit"
-        },
-        webhookSource: {
-          title: "WebhookSourceDocument",
-          description: "Events that are pushed to Sluice over HTTP.",
-          type: "object",
-          required: ["type", "source_id", "schema_fields"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "A webhook: events are pushed over HTTP.",
-              examples: ["webhook"],
-              "x-effect": "refuse",
-              type: "string",
-              const: "webhook"
-            },
-            source_id: {
-              description: "Name of the source inside this pipeline.",
-              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            schema_fields: {
-              description: "The declared fields of an event.",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                $ref: "#/definitions/schemaField"
-              },
-              minItems: 1
-            }
-          }
-        },
-        kafkaConnection: {
-          title: "KafkaConnection",
-          description: "How to reach Kafka.",
-          type: "object",
-          required: ["brokers", "protocol"],
-          additionalProperties: false,
-          properties: {
-            brokers: {
-              description: "Addresses, host:port.",
-              examples: [["kafka-1:9092", "kafka-2:9092"]],
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "string",
-                pattern: "\\S",
-                "x-expected": "host:port"
-              },
-              minItems: 1
-            },
-            protocol: {
-              description: "How to talk to the brokers.",
-              "x-rule": "TLS is used if it ends with SSL, SASL if there is a mechanism",
-              examples: ["SASL_SSL"],
-              "x-effect": "restart",
-              type: "string",
-              enum: ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL"]
-            },
-            mechanism: {
-              description: "SASL mechanism.",
-              "x-rule": "GSSAPI (Kerberos) is in the format but refused: no maintained library for Node supports it",
-              default: "NO_AUTH",
-              examples: ["SCRAM-SHA-256"],
-              "x-effect": "restart",
-              type: "string",
-              enum: ["NO_AUTH", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI"]
-            },
-            username: {
-              description: "User.",
-              "x-rule": "for PLAIN and SCRAM, where it is required; principal of GSSAPI",
-              examples: ["sluice"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            password: {
-              description: "Password. Use a reference such as `${env:NAME}`.",
-              "x-rule": "for PLAIN and SCRAM, where it is required",
-              examples: ["${env:KAFKA_PASSWORD}"],
-              "x-effect": "restart",
-              type: "string",
-              "x-secret": true
-            },
-            skip_auth: {
-              description: "Kept and otherwise ignored.",
-              examples: [false],
-              "x-effect": "restart",
-              type: "boolean"
-            },
-            root_ca: {
-              description: "CA certificate: PEM or base64 of PEM.",
-              "x-default": "the CAs of the system",
-              examples: ["${file:/etc/kafka/ca.pem}"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            client_cert: {
-              description: "Client certificate: PEM or base64 of PEM.",
-              "x-rule": "together with client_key",
-              examples: ["${file:/etc/kafka/client.pem}"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            client_key: {
-              description: "Client key: PEM or base64 of PEM. Use a reference such as `${env:NAME}`.",
-              "x-rule": "together with client_cert",
-              examples: ["${file:/etc/kafka/client.key}"],
-              "x-effect": "restart",
-              type: "string",
-              "x-secret": true
-            },
-            skip_tls_verification: {
-              description: "Do not check the brokers' certificates.",
-              default: false,
-              examples: [false],
-              "x-effect": "restart",
-              type: "boolean"
-            },
-            kerberos_service_name: {
-              description: "Kerberos service name.",
-              "x-rule": "required for GSSAPI",
-              examples: ["kafka"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            kerberos_realm: {
-              description: "Kerberos realm.",
-              "x-rule": "required for GSSAPI",
-              examples: ["EXAMPLE.COM"],
-              "x-effect": "restart",
-              type: "string"
-            },
-            kerberos_keytab: {
-              description: "Keytab, base64. Use a reference such as `${env:NAME}`.",
-              "x-rule": "required for GSSAPI",
-              examples: ["${file:/etc/kafka/keytab.base64}"],
-              "x-effect": "restart",
-              type: "string",
-              "x-secret": true
-            },
-            kerberos_config: {
-              description: "Text of krb5.conf.",
-              "x-rule": "required for GSSAPI",
-              examples: ["${file:/etc/krb5.conf}"],
-              "x-effect": "restart",
-              type: "string"
-            }
-          }
-        },
-        kafkaSource: {
-          title: "KafkaSourceDocument",
-          description: "Events that are read from a Kafka topic.",
-          type: "object",
-          required: ["type", "source_id", "connection_params", "topic"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "A Kafka topic.",
-              examples: ["kafka"],
-              "x-effect": "refuse",
-              type: "string",
-              const: "kafka"
-            },
-            source_id: {
-              description: "Name of the source inside this pipeline.",
-              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            connection_params: {
-              description: "How to reach Kafka.",
-              "x-effect": "restart",
-              $ref: "#/definitions/kafkaConnection"
-            },
-            topic: {
-              description: "Topic to read. After a change, the new topic is read from its beginning, or from x-sluice.start; messages of the old topic that were not read yet stay unread. The same applies to a source that is added or removed.",
-              "x-rule": "another one for each source",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "^[A-Za-z0-9._-]{1,249}$|\\$\\{",
-              "x-expected": "1 to 249 letters, digits, dots, dashes and underscores, as Kafka names a topic"
-            },
-            schema_fields: {
-              description: "The declared fields of an event.",
-              "x-rule": "required for json",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                $ref: "#/definitions/schemaField"
-              },
-              minItems: 1
-            },
-            schema_registry: {
-              description: "Schema registry of the topic.",
-              "x-effect": "restart",
-              type: "object",
-              required: ["url"],
-              additionalProperties: false,
-              properties: {
-                url: {
-                  description: "Address of the registry.",
-                  examples: ["https://registry.example.com"],
-                  "x-effect": "restart",
-                  type: "string",
-                  pattern: "\\S",
-                  "x-expected": "a text that is not blank"
-                },
-                api_key: {
-                  description: "Key of the registry. Use a reference such as `${env:NAME}`.",
-                  examples: ["${env:REGISTRY_KEY}"],
-                  "x-effect": "restart",
-                  type: "string",
-                  "x-secret": true
-                },
-                api_secret: {
-                  description: "Secret of the registry. Use a reference such as `${env:NAME}`.",
-                  examples: ["${env:REGISTRY_SECRET}"],
-                  "x-effect": "restart",
-                  type: "string",
-                  "x-secret": true
-                }
-              }
-            },
-            schema_version: {
-              description: "Version of the schema, a decimal number.",
-              "x-rule": "with schema_registry the id of the schema, and required for avro and protobuf",
-              default: "1",
-              examples: ["1"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "^[0-9]{1,9}$",
-              "x-expected": 'a decimal number in quotes, such as "1"'
-            },
-            consumer_group_initial_offset: {
-              description: "Where to begin when the group has committed nothing.",
-              "x-rule": "x-sluice.start takes precedence; partitions that are added later are read from their beginning",
-              default: "earliest",
-              examples: ["latest"],
-              "x-effect": "restart",
-              type: "string",
-              enum: ["earliest", "latest"]
-            },
-            format: {
-              description: "Format of the messages.",
-              default: "json",
-              examples: ["json"],
-              "x-effect": "restart",
-              type: "string",
-              enum: ["json", "avro", "protobuf"]
-            },
-            schema: {
-              description: "Inline schema for avro and protobuf.",
-              "x-rule": "required for avro and protobuf",
-              "x-effect": "restart",
-              type: "object",
-              required: ["file"],
-              additionalProperties: false,
-              properties: {
-                file: {
-                  description: "Text of the .avsc or .proto file.",
-                  "x-rule": "avro: a record, at most 65536 characters; protobuf: no imports",
-                  examples: ['{"type": "record", "name": "order", "fields": []}'],
-                  "x-effect": "restart",
-                  type: "string",
-                  pattern: "\\S",
-                  "x-expected": "a text that is not blank",
-                  maxLength: 262144
-                },
-                message_type: {
-                  description: "Root message of the protobuf schema.",
-                  "x-rule": "required for protobuf",
-                  examples: ["shop.Order"],
-                  "x-effect": "restart",
-                  type: "string"
-                },
-                fields: {
-                  description: "JSON alternative to schema_fields.",
-                  "x-rule": "for avro and protobuf",
-                  "x-effect": "restart",
-                  type: "array",
-                  items: {
-                    $ref: "#/definitions/schemaField"
-                  }
-                },
-                parsed_fields: {
-                  description: "Present when a pipeline is read, ignored when it is written.",
-                  "x-effect": "none",
-                  type: "array",
-                  items: {
-                    $ref: "#/definitions/schemaField"
-                  }
-                }
-              }
-            }
-          },
-          if: {
-            required: ["format"],
-            properties: {
-              format: {
-                enum: ["avro", "protobuf"]
-              }
-            }
-          },
-          then: {
-            required: ["schema"]
-          },
-          else: {
-            required: ["schema_fields"]
-          }
-        },
-        otlpSource: {
-          title: "OtlpSourceDocument",
-          description: "Telemetry that is pushed with OTLP. Its fields are fixed by the signal.",
-          type: "object",
-          required: ["type", "source_id"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "An OpenTelemetry signal.",
-              examples: ["otlp.logs"],
-              "x-effect": "refuse",
-              type: "string",
-              enum: ["otlp.logs", "otlp.traces", "otlp.metrics"]
-            },
-            source_id: {
-              description: "Name of the source inside this pipeline.",
-              "x-rule": "once in the pipeline; not <pipeline_id>-join and not <pipeline_id>-stateless",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            schema_version: {
-              description: "Ignored.",
-              "x-effect": "none",
-              type: "string"
-            },
-            consumer_group_initial_offset: {
-              description: "Ignored.",
-              "x-effect": "none",
-              type: "string"
-            }
-          }
-        },
-        filter: {
-          title: "FilterDocument",
-          description: "Keeps the events for which an expression is true.",
-          type: "object",
-          required: ["type", "source_id", "config"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "Drops events.",
-              examples: ["filter"],
-              "x-effect": "restart",
-              type: "string",
-              const: "filter"
-            },
-            source_id: {
-              description: "source_id of the source whose events it sees.",
-              "x-rule": "a source_id of sources",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            config: {
-              description: "Settings of the filter.",
-              "x-effect": "restart",
-              type: "object",
-              required: ["expression"],
-              additionalProperties: false,
-              properties: {
-                expression: {
-                  description: "Events for which it is true are kept, others are dropped.",
-                  "x-rule": "compiles to true or false against the fields of the source",
-                  examples: ['level == "ERROR" and status_code >= 500'],
-                  "x-effect": "restart",
-                  type: "string",
-                  pattern: "\\S",
-                  "x-expected": "an expression that is true or false",
-                  maxLength: 65536,
-                  "x-code": "EXPRESSION"
-                }
-              }
-            }
-          }
-        },
-        dedup: {
-          title: "DedupDocument",
-          description: "Drops events whose key was seen within a window.",
-          type: "object",
-          required: ["type", "source_id", "config"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "Drops repeats.",
-              examples: ["dedup"],
-              "x-effect": "forget",
-              type: "string",
-              const: "dedup"
-            },
-            source_id: {
-              description: "source_id of the source whose events it sees.",
-              "x-rule": "a source_id of sources",
-              examples: ["orders"],
-              "x-effect": "forget",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            config: {
-              description: "Settings of the deduplication.",
-              "x-effect": "forget",
-              type: "object",
-              required: ["key", "time_window"],
-              additionalProperties: false,
-              properties: {
-                key: {
-                  description: "Field that identifies an event, or a list of fields that do it together.",
-                  "x-rule": 'fields of the source; of OTLP also `<map field>.<attribute key>`; `\'{"a":a,"b":b}\'` means the list of a and b',
-                  examples: [["trace_id", "span_id"]],
-                  "x-effect": "forget",
-                  type: ["string", "array"],
-                  pattern: "\\S",
-                  minItems: 1,
-                  maxItems: 16,
-                  uniqueItems: true,
-                  items: {
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  "x-expected": "a text that is not blank, or a list of 1 to 16 different ones"
-                },
-                time_window: {
-                  description: "How long a key is remembered.",
-                  "x-rule": "more than 0 and at most 168h",
-                  examples: ["24h"],
-                  "x-effect": "restart",
-                  type: "string",
-                  maxLength: 64,
-                  pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-                  "x-code": "DURATION",
-                  "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-                }
-              }
-            }
-          }
-        },
-        stateless: {
-          title: "StatelessDocument",
-          description: "Computes a new event from each event with expressions.",
-          type: "object",
-          required: ["type", "source_id", "config"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "Computes new fields.",
-              examples: ["stateless"],
-              "x-effect": "restart",
-              type: "string",
-              const: "stateless"
-            },
-            source_id: {
-              description: "source_id of the source whose events it sees.",
-              "x-rule": "a source_id of sources",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            config: {
-              description: "Settings of the transformation.",
-              "x-effect": "restart",
-              type: "object",
-              required: ["transforms"],
-              additionalProperties: false,
-              properties: {
-                transforms: {
-                  description: "The fields of the new event; nothing else is passed on.",
-                  "x-effect": "restart",
-                  type: "array",
-                  items: {
-                    type: "object",
-                    required: ["expression", "output_name", "output_type"],
-                    additionalProperties: false,
-                    properties: {
-                      expression: {
-                        description: "Computes the field.",
-                        "x-rule": "compiles against the fields of the source; sees the original event, not other outputs",
-                        examples: ["upper(country)"],
-                        "x-effect": "restart",
-                        type: "string",
-                        pattern: "\\S",
-                        "x-expected": "an expression",
-                        maxLength: 65536,
-                        "x-code": "EXPRESSION"
-                      },
-                      output_name: {
-                        description: "Name of the field.",
-                        "x-rule": "each name once",
-                        examples: ["country"],
-                        "x-effect": "restart",
-                        type: "string",
-                        pattern: "\\S",
-                        "x-expected": "a text that is not blank"
-                      },
-                      output_type: {
-                        description: "Type of the field.",
-                        examples: ["string"],
-                        "x-effect": "restart",
-                        type: "string",
-                        enum: [
-                          "string",
-                          "bool",
-                          "int",
-                          "uint",
-                          "float",
-                          "array",
-                          "map",
-                          "int8",
-                          "int16",
-                          "int32",
-                          "int64",
-                          "uint8",
-                          "uint16",
-                          "uint32",
-                          "uint64",
-                          "float32",
-                          "float64",
-                          "bytes",
-                          "integer",
-                          "number",
-                          "boolean",
-                          "object",
-                          "datetime",
-                          "[]string"
-                        ]
-                      }
-                    }
-                  },
-                  minItems: 1
-                }
-              }
-            }
-          }
-        },
-        joinSide: {
-          description: "One side of a join.",
-          "x-effect": "restart",
-          type: "object",
-          required: ["source_id", "key", "time_window"],
-          additionalProperties: false,
-          properties: {
-            source_id: {
-              description: "source_id of the side.",
-              "x-rule": "a source_id of sources",
-              examples: ["orders"],
-              "x-effect": "forget",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            key: {
-              description: "Field that must be equal on both sides.",
-              "x-rule": "a field of that source that is no array and no map",
-              examples: ["user_id"],
-              "x-effect": "forget",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            time_window: {
-              description: "How long an event waits for its partner; 0: without an end.",
-              "x-rule": "at most 168h, or 0",
-              examples: ["1h"],
-              "x-effect": "forget",
-              type: "string",
-              maxLength: 64,
-              pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-              "x-code": "DURATION",
-              "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-            }
-          }
-        },
-        join: {
-          title: "JoinDocument",
-          description: "Joins two sources by a key within a window.",
-          type: "object",
-          required: ["enabled"],
-          additionalProperties: false,
-          properties: {
-            enabled: {
-              description: "A disabled join has no effect.",
-              "x-rule": "true needs exactly two sources; a pipeline keeps its join, or has none",
-              examples: [true],
-              "x-effect": "refuse",
-              type: "boolean"
-            },
-            type: {
-              description: "Kind of join; join and temporal are the same.",
-              default: "temporal",
-              examples: ["temporal"],
-              "x-effect": "none",
-              type: "string",
-              enum: ["join", "temporal", ""]
-            },
-            left_source: {
-              "x-rule": "required if enabled",
-              $ref: "#/definitions/joinSide"
-            },
-            right_source: {
-              "x-rule": "required if enabled; another source than left_source",
-              $ref: "#/definitions/joinSide"
-            },
-            output_fields: {
-              description: "Fields of the joined event.",
-              "x-rule": "required if enabled",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "object",
-                required: ["source_id", "name"],
-                additionalProperties: false,
-                properties: {
-                  source_id: {
-                    description: "source_id that has the field.",
-                    "x-rule": "a source_id of sources",
-                    examples: ["orders"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  name: {
-                    description: "Field of that source.",
-                    "x-rule": "a field of that source",
-                    examples: ["name"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  output_name: {
-                    description: "Its name in the joined event.",
-                    "x-rule": "each name once",
-                    "x-default": "name",
-                    examples: ["user_name"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  }
-                }
-              },
-              minItems: 1
-            }
-          },
-          if: {
-            properties: {
-              enabled: {
-                const: true
-              }
-            }
-          },
-          then: {
-            required: ["left_source", "right_source", "output_fields"]
-          }
-        },
-        sinkConnection: {
-          title: "SinkConnectionDocument",
-          description: "How to reach ClickHouse.",
-          type: "object",
-          required: ["host"],
-          additionalProperties: false,
-          properties: {
-            host: {
-              description: "Host name, or `embedded`: the ClickHouse inside Sluice.",
-              "x-rule": "no scheme, user, port or path",
-              examples: ["clickhouse.example.com"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            port: {
-              description: "Port of the native protocol, a string.",
-              "x-rule": "1 to 65535; required unless host is embedded",
-              examples: ["9000"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "^[0-9]{1,5}$|\\$\\{",
-              "x-code": "PORT",
-              "x-expected": 'a port number in quotes, such as "9000"'
-            },
-            http_port: {
-              description: "Port of the HTTP protocol, a string.",
-              "x-rule": "1 to 65535",
-              "x-default": "8123 for port 9000, 8443 for port 9440, else port",
-              examples: ["8123"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "^[0-9]{0,5}$|\\$\\{",
-              "x-code": "PORT",
-              "x-expected": 'a port number in quotes, such as "8123"'
-            },
-            database: {
-              description: "Database of the table.",
-              "x-rule": "required unless host is embedded",
-              "x-default": "default, if host is embedded",
-              examples: ["shop"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            username: {
-              description: "User.",
-              "x-rule": "required unless host is embedded, where it has no effect",
-              examples: ["writer"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            password: {
-              description: "Password. Use a reference such as `${env:NAME}`.",
-              "x-rule": "required unless host is embedded, where it has no effect; empty for a user without a password",
-              examples: ["${env:CLICKHOUSE_PASSWORD}"],
-              "x-effect": "restart",
-              type: "string",
-              "x-secret": true,
-              "x-expected": "a password"
-            },
-            secure: {
-              description: "Use TLS.",
-              default: false,
-              examples: [true],
-              "x-effect": "restart",
-              type: "boolean"
-            },
-            skip_certificate_verification: {
-              description: "Do not check the server's certificate.",
-              "x-rule": "only with secure",
-              default: false,
-              examples: [false],
-              "x-effect": "restart",
-              type: "boolean"
-            }
-          },
-          if: {
-            required: ["host"],
-            properties: {
-              host: {
-                const: "embedded"
-              }
-            }
-          },
-          else: {
-            required: ["port", "database", "username", "password"]
-          }
-        },
-        sink: {
-          title: "SinkDocument",
-          description: "Where rows go.",
-          type: "object",
-          required: ["type", "connection_params", "table"],
-          additionalProperties: false,
-          properties: {
-            type: {
-              description: "Kind of sink.",
-              examples: ["clickhouse"],
-              "x-effect": "restart",
-              type: "string",
-              const: "clickhouse"
-            },
-            connection_params: {
-              description: "How to reach ClickHouse.",
-              "x-effect": "restart",
-              $ref: "#/definitions/sinkConnection"
-            },
-            table: {
-              description: "Table to write to.",
-              "x-rule": "without its database; a warning if two pipelines write to it",
-              examples: ["orders"],
-              "x-effect": "restart",
-              type: "string",
-              pattern: "\\S",
-              "x-expected": "a text that is not blank"
-            },
-            max_batch_size: {
-              description: "Rows of an insert at most.",
-              default: 1e3,
-              examples: [5e4],
-              "x-effect": "restart",
-              type: "integer",
-              minimum: 1,
-              maximum: 1048448,
-              "x-expected": "at most 1048448 rows, because a larger insert is more than one block, of which ClickHouse may keep a part"
-            },
-            max_delay_time: {
-              description: "How long a row waits for its insert at most; 0 means 60s.",
-              "x-rule": "shorter than max_age of the stream",
-              default: "60s",
-              examples: ["5s"],
-              "x-effect": "restart",
-              type: "string",
-              maxLength: 64,
-              pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-              "x-code": "DURATION",
-              "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-            },
-            mapping: {
-              description: "One entry for each column that is written.",
-              "x-rule": "at least one entry",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "object",
-                required: ["name", "column_name", "column_type"],
-                additionalProperties: false,
-                properties: {
-                  name: {
-                    description: "Field of the schema that feeds the sink.",
-                    "x-rule": "an output of the join, else of the stateless transform, else a field of the source (of OTLP also `<map field>.<attribute key>`)",
-                    examples: ["amount"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  column_name: {
-                    description: "Column of the table.",
-                    "x-rule": "each column once",
-                    examples: ["amount"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  column_type: {
-                    description: "ClickHouse type of the column. Digits of a second beyond those of a DateTime or DateTime64 are cut off. A null within an array, a map, a tuple or a typed path of JSON makes the event a dead letter, unless the type within is Nullable.",
-                    "x-rule": "one that the field can feed",
-                    examples: ["LowCardinality(String)"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a ClickHouse column type such as String or UInt64",
-                    "x-code": "COLUMN_TYPE"
-                  }
-                }
-              }
-            }
-          }
-        },
-        resources: {
-          title: "ResourcesDocument",
-          description: "How much a pipeline may use.",
-          type: "object",
-          required: [],
-          additionalProperties: false,
-          properties: {
-            nats: {
-              description: "Limits of the pipeline's stream.",
-              "x-effect": "refuse",
-              type: "object",
-              required: [],
-              additionalProperties: false,
-              properties: {
-                stream: {
-                  description: "Limits of the pipeline's stream.",
-                  "x-effect": "refuse",
-                  type: "object",
-                  required: [],
-                  additionalProperties: false,
-                  properties: {
-                    max_age: {
-                      description: "How long an event is kept.",
-                      "x-rule": "more than 0",
-                      default: "24h",
-                      examples: ["72h"],
-                      "x-effect": "refuse",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-                      "x-code": "DURATION",
-                      "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-                    },
-                    maxAge: {
-                      description: "Other spelling of max_age.",
-                      "x-rule": "not another value than max_age",
-                      examples: ["72h"],
-                      "x-effect": "refuse",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
-                      "x-code": "DURATION",
-                      "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-                    },
-                    max_bytes: {
-                      description: 'Size of the stream at most; "0" is unlimited.',
-                      default: "0",
-                      examples: ["10Gi"],
-                      "x-effect": "refuse",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2}|[kKmMgGtT][bB])?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'a size such as "512Mi", "10Gi" or "10GB"'
-                    },
-                    maxBytes: {
-                      description: "Other spelling of max_bytes.",
-                      "x-rule": "not another value than max_bytes",
-                      examples: ["10Gi"],
-                      "x-effect": "refuse",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2}|[kKmMgGtT][bB])?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'a size such as "512Mi", "10Gi" or "10GB"'
-                    },
-                    max_msgs: {
-                      description: "Events in the stream at most; -1 is unlimited.",
-                      "x-default": "8 x max_batch_size, also for 0",
-                      examples: [4e5],
-                      "x-effect": "refuse",
-                      type: "integer",
-                      minimum: -1
-                    },
-                    maxMsgs: {
-                      description: "Other spelling of max_msgs.",
-                      "x-rule": "not another value than max_msgs",
-                      examples: [4e5],
-                      "x-effect": "refuse",
-                      type: "integer",
-                      minimum: -1
-                    }
-                  }
-                }
-              }
-            },
-            sources: {
-              description: "Resources of sources.",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "object",
-                required: ["source_id"],
-                additionalProperties: false,
-                properties: {
-                  source_id: {
-                    description: "source_id of a source.",
-                    "x-rule": "a source_id of sources that is not OTLP; one entry for a source",
-                    examples: ["orders"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  replicas: {
-                    description: "Members of the Kafka group; a webhook has one.",
-                    "x-rule": "less than 1 acts as 1; members read all topics of the pipeline, so the largest of its sources counts",
-                    default: 1,
-                    examples: [2],
-                    "x-effect": "restart",
-                    type: "integer"
-                  },
-                  requests: {
-                    description: "What the stage requests.",
-                    "x-effect": "restart",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      cpu: {
-                        description: "Processor time such as 500m. Kept and shown, not enforced.",
-                        default: "100m",
-                        examples: ["500m"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'an amount of cpu such as "500m" or "2"'
-                      },
-                      memory: {
-                        description: "Memory such as 512Mi.",
-                        "x-rule": "at most the limit",
-                        default: "128Mi",
-                        examples: ["512Mi"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  },
-                  limits: {
-                    description: "What the stage may use.",
-                    "x-effect": "restart",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      cpu: {
-                        description: "Processor time such as 500m. Kept and shown, not enforced.",
-                        default: "1500m",
-                        examples: ["2"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'an amount of cpu such as "500m" or "2"'
-                      },
-                      memory: {
-                        description: "Memory such as 512Mi; it caps the buffers.",
-                        default: "1.5Gi",
-                        examples: ["2Gi"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  }
-                }
-              }
-            },
-            transform: {
-              description: "Resources of the transforms of a source, and of its side of a join.",
-              "x-effect": "restart",
-              type: "array",
-              items: {
-                type: "object",
-                required: ["source_id"],
-                additionalProperties: false,
-                properties: {
-                  source_id: {
-                    description: "source_id of a source.",
-                    "x-rule": "a source_id of sources; one entry for a source",
-                    examples: ["orders"],
-                    "x-effect": "restart",
-                    type: "string",
-                    pattern: "\\S",
-                    "x-expected": "a text that is not blank"
-                  },
-                  storage: {
-                    description: "Store of the dedup keys; only with a dedup transform.",
-                    "x-effect": "refuse",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      size: {
-                        description: "Limit of the key store.",
-                        "x-rule": "only for a source with dedup; those of a pipeline count together",
-                        default: "10Gi",
-                        examples: ["20Gi"],
-                        "x-effect": "refuse",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  },
-                  replicas: {
-                    description: "Workers. Immutable while dedup is on.",
-                    "x-rule": "less than 1 acts as 1",
-                    default: 1,
-                    examples: [2],
-                    "x-effect": "restart",
-                    type: "integer",
-                    "x-effect-with-dedup": "refuse"
-                  },
-                  requests: {
-                    description: "What the stage requests.",
-                    "x-effect": "restart",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      cpu: {
-                        description: "Processor time such as 500m. Kept and shown, not enforced.",
-                        default: "100m",
-                        examples: ["500m"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'an amount of cpu such as "500m" or "2"'
-                      },
-                      memory: {
-                        description: "Memory such as 512Mi.",
-                        "x-rule": "at most the limit",
-                        default: "128Mi",
-                        examples: ["512Mi"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  },
-                  limits: {
-                    description: "What the stage may use.",
-                    "x-effect": "restart",
-                    type: "object",
-                    required: [],
-                    additionalProperties: false,
-                    properties: {
-                      cpu: {
-                        description: "Processor time such as 500m. Kept and shown, not enforced.",
-                        default: "1500m",
-                        examples: ["2"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'an amount of cpu such as "500m" or "2"'
-                      },
-                      memory: {
-                        description: "Memory such as 512Mi; it caps the buffers.",
-                        "x-rule": "those of both sides of a join count together, for the index of what it buffers",
-                        default: "1.5Gi",
-                        examples: ["2Gi"],
-                        "x-effect": "restart",
-                        type: "string",
-                        maxLength: 64,
-                        pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                        "x-code": "QUANTITY",
-                        "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                      }
-                    }
-                  }
-                }
-              }
-            },
-            sink: {
-              description: "Resources of the sink.",
-              "x-effect": "restart",
-              type: "object",
-              required: [],
-              additionalProperties: false,
-              properties: {
-                replicas: {
-                  description: "Inserts in flight.",
-                  "x-rule": "less than 1 acts as 1",
-                  default: 1,
-                  examples: [2],
-                  "x-effect": "restart",
-                  type: "integer"
-                },
-                requests: {
-                  description: "What the stage requests.",
-                  "x-effect": "restart",
-                  type: "object",
-                  required: [],
-                  additionalProperties: false,
-                  properties: {
-                    cpu: {
-                      description: "Processor time such as 500m. Kept and shown, not enforced.",
-                      default: "100m",
-                      examples: ["500m"],
-                      "x-effect": "restart",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'an amount of cpu such as "500m" or "2"'
-                    },
-                    memory: {
-                      description: "Memory such as 512Mi.",
-                      "x-rule": "at most the limit",
-                      default: "128Mi",
-                      examples: ["512Mi"],
-                      "x-effect": "restart",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                    }
-                  }
-                },
-                limits: {
-                  description: "What the stage may use.",
-                  "x-effect": "restart",
-                  type: "object",
-                  required: [],
-                  additionalProperties: false,
-                  properties: {
-                    cpu: {
-                      description: "Processor time such as 500m. Kept and shown, not enforced.",
-                      default: "1500m",
-                      examples: ["2"],
-                      "x-effect": "restart",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'an amount of cpu such as "500m" or "2"'
-                    },
-                    memory: {
-                      description: "Memory such as 512Mi; it caps the buffers.",
-                      default: "1.5Gi",
-                      examples: ["2Gi"],
-                      "x-effect": "restart",
-                      type: "string",
-                      maxLength: 64,
-                      pattern: "^\\+?(\\d+(\\.\\d*)?|\\.\\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\\d{1,2})?$",
-                      "x-code": "QUANTITY",
-                      "x-expected": 'a size such as "128Mi" or "1.5Gi"'
-                    }
-                  }
-                }
-              }
-            }
-          }
-        },
-        directives: {
-          title: "SluiceDirectives",
-          description: "Settings of Sluice beyond the v3 format.",
-          type: "object",
-          required: [],
-          additionalProperties: false,
-          properties: {
-            state: {
-              description: "The wanted state of the pipeline.",
-              default: "Running",
-              examples: ["Stopped"],
-              "x-effect": "none",
-              type: "string",
-              enum: ["Running", "Stopped", "Terminated"]
-            },
-            suspend: {
-              description: "Report on this pipeline and change nothing.",
-              default: false,
-              examples: [true],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            prune: {
-              description: "false keeps the pipeline when its file is removed.",
-              default: true,
-              examples: [false],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            depends_on: {
-              description: "Pipelines that must be running before this one is changed.",
-              "x-rule": "no cycles",
-              default: [],
-              examples: [["users-eu"]],
-              "x-effect": "none",
-              type: "array",
-              items: {
-                $ref: "#/definitions/pipelineId"
-              },
-              maxItems: 100
-            },
-            adopt: {
-              description: "Take over a running pipeline that differs from the file.",
-              default: false,
-              examples: [true],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            drift: {
-              description: "What to do when the pipeline is changed, stopped or deleted through the engine and not in its file: correct it, report it, or ignore it.",
-              default: "correct",
-              examples: ["report"],
-              "x-effect": "none",
-              type: "string",
-              enum: ["correct", "report", "ignore"]
-            },
-            recreate: {
-              description: "Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept.",
-              default: false,
-              examples: [true],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            filters_reviewed: {
-              description: "Whether a filter from version v2 was reviewed: false blocks the pipeline until then.",
-              examples: [true],
-              "x-effect": "none",
-              type: "boolean"
-            },
-            access_token: {
-              description: "Token of the webhook, in place of a generated one. Use a reference such as `${env:NAME}`.",
-              "x-rule": "with a webhook source",
-              "x-default": "a generated one",
-              examples: ["${env:ORDERS_TOKEN}"],
-              "x-effect": "hot",
-              type: "string",
-              "x-secret": true,
-              minLength: 1,
-              "x-expected": "a token that is not empty"
-            },
-            create_table: {
-              description: "Create a missing target table from the mapping.",
-              default: false,
-              examples: [true],
-              "x-effect": "hot",
-              type: "boolean"
-            },
-            alter_table: {
-              description: "Add columns of the mapping that the target table lacks. Nothing is ever dropped or changed.",
-              default: false,
-              examples: [true],
-              "x-effect": "hot",
-              type: "boolean"
-            },
-            start: {
-              description: "Where a consumer group without committed offsets begins: earliest, latest or an ISO 8601 time.",
-              "x-rule": "with a Kafka source",
-              "x-default": "consumer_group_initial_offset of the source",
-              examples: ["2026-01-31T00:00:00Z"],
-              "x-effect": "hot",
-              type: "string",
-              pattern: "^(earliest|latest|\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d))$",
-              "x-expected": "earliest, latest or a time such as 2026-01-31T00:00:00Z"
-            },
-            on_uncertain: {
-              description: "What to do with a batch that may or may not have been written: send it again (rows may be doubled), count it as written (rows may be missing), or pause.",
-              default: "insert",
-              examples: ["pause"],
-              "x-effect": "hot",
-              type: "string",
-              enum: ["insert", "skip", "pause"]
-            },
-            on_lost: {
-              description: "What to do when events that were to be read are gone from their source: pause, or continue with the remaining ones.",
-              default: "pause",
-              examples: ["skip"],
-              "x-effect": "hot",
-              type: "string",
-              enum: ["pause", "skip"]
-            },
-            on_view_error: {
-              description: "What to do when a materialized view refuses rows that the table has stored: pause, or continue without that view.",
-              default: "pause",
-              examples: ["skip"],
-              "x-effect": "hot",
-              type: "string",
-              enum: ["pause", "skip"]
-            },
-            take_over: {
-              description: "The run of another Sluice, as the pause PausedOwner names it: this one continues from the offsets that it committed.",
-              "x-rule": "with a Kafka source",
-              examples: ["7f3c0a1b"],
-              "x-effect": "hot",
-              type: "string",
-              pattern: "^[0-9a-f]{8}$",
-              "x-expected": '8 hexadecimal digits in quotes, such as "7f3c0a1b"'
-            }
-          }
-        }
-      }
-    };
-  }
-});
-
-// schemas/annotations.ts
-function highest(given4) {
-  let top = "none";
-  for (const effect of given4) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
-  return top;
-}
-function resolved(node) {
-  if (node.$ref === void 0) return node;
-  const known2 = targeted.get(node);
-  if (known2 !== void 0) return known2;
-  const whole4 = { ...definitions[node.$ref.replace("#/definitions/", "")], ...node };
-  targeted.set(node, whole4);
-  return whole4;
-}
-function effectOf(path2, { withDedup = false } = {}) {
-  const fields = nodesAt(path2);
-  if (fields.length === 0) throw new RangeError(`expected a field of the v3 format, got "${path2.join(".")}"`);
-  return highest(
-    fields.map((field2) => (withDedup ? field2["x-effect-with-dedup"] : void 0) ?? field2["x-effect"] ?? "restart")
-  );
-}
-function* secretsIn(node, path2) {
-  const { properties = {}, items, oneOf: oneOf2 = [], "x-secret": secret2 } = resolved(node);
-  if (secret2 === true) yield path2;
-  for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path2, key]);
-  if (items !== void 0) yield* secretsIn(items, [...path2, anyEntry]);
-  for (const variant of oneOf2) yield* secretsIn(variant, path2);
-}
-function* namesIn(node) {
-  const { properties = {}, items, oneOf: oneOf2 = [] } = resolved(node);
-  for (const [name3, property] of Object.entries(properties)) {
-    yield name3;
-    yield* namesIn(property);
-  }
-  for (const below of items === void 0 ? oneOf2 : [items, ...oneOf2]) yield* namesIn(below);
-}
-function isSecret(path2) {
-  return secrets.some((secret2) => {
-    if (secret2.length > path2.length) return false;
-    return secret2.every((segment, index) => segment === anyEntry || segment === path2[index]);
-  });
-}
-function typesAt(path2) {
-  return new Set(nodesAt(path2).flatMap(({ type, enum: values2 }) => type ?? (values2 === void 0 ? [] : ["string"])));
-}
-function nodesAt(path2) {
-  let nodes2 = [rootNode];
-  for (const segment of path2) nodes2 = nodes2.flatMap((node) => childrenOf(node, segment));
-  return nodes2;
-}
-function childrenOf(node, segment) {
-  const { properties, items, oneOf: oneOf2 } = resolved(node);
-  const own2 = properties !== void 0 && Object.hasOwn(properties, segment) ? properties[segment] : items;
-  const effect = node["x-effect"];
-  const inherited = own2 && { ...effect && { "x-effect": effect }, ...resolved(own2) };
-  return [
-    ...inherited === void 0 ? [] : [inherited],
-    ...(oneOf2 ?? []).flatMap((variant) => childrenOf(variant, segment))
-  ];
-}
-var effects, rootNode, definitions, targeted, anyEntry, secrets, fieldNames;
-var init_annotations = __esm({
-  "schemas/annotations.ts"() {
-    "use strict";
+    init_live_state_schema();
+    init_pipeline_tests_schema();
+    init_pipeline_v2_schema();
     init_pipeline_v3_schema();
-    effects = ["none", "hot", "restart", "forget", "refuse"];
-    rootNode = pipeline_v3_schema_default;
-    definitions = pipeline_v3_schema_default.definitions;
-    targeted = /* @__PURE__ */ new WeakMap();
-    anyEntry = "[]";
-    secrets = [...secretsIn(rootNode, [])];
-    fieldNames = new Set(namesIn(rootNode));
-  }
-});
-
-// schemas/secret-fields.ts
-function referencesIn(text5) {
-  return [...text5.matchAll(spelled)].flatMap(
-    ([found2, scheme, name3 = ""]) => scheme === "env" || scheme === "file" ? [{ text: found2, scheme, name: name3 }] : []
-  );
-}
-function readReference(text5) {
-  return referencesIn(text5).find((found2) => found2.text === text5);
-}
-function secretFields(config) {
-  const fields = [];
-  replacingTexts(config, (text5, path2) => {
-    if (text5.includes("${") && isSecret(path2)) fields.push({ path: path2, text: text5, hosts: hostsOf(config, path2) });
-    return text5;
-  });
-  return fields;
-}
-function replacingTexts(value, replace, path2 = []) {
-  if (typeof value === "string") return replace(value, path2);
-  if (Array.isArray(value)) return value.map((item5, index) => replacingTexts(item5, replace, [...path2, index]));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, item5]) => [key, replacingTexts(item5, replace, [...path2, key])]);
-  return Object.fromEntries(entries);
-}
-function hostsOf({ sources, sink }, [part2, index, group]) {
-  if (part2 === "sink") return [sink.connection_params.host];
-  const source = sources[Number(index)];
-  if (source?.type !== "kafka") return [];
-  if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
-  return source.connection_params.brokers.map((broker) => broker.replace(/:\d+$/, ""));
-}
-function hostOfUrl(url) {
-  return URL.canParse(url) ? new URL(url).hostname : url;
-}
-var spelled;
-var init_secret_fields = __esm({
-  "schemas/secret-fields.ts"() {
-    "use strict";
-    init_annotations();
-    spelled = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
-  }
-});
-
-// schemas/pipeline.ts
-function engineOptions(document2) {
-  const {
-    create_table = defaultOptions.create_table,
-    alter_table,
-    on_uncertain = defaultOptions.on_uncertain,
-    on_lost = defaultOptions.on_lost,
-    on_view_error = defaultOptions.on_view_error,
-    start,
-    take_over,
-    access_token
-  } = document2["x-sluice"] ?? {};
-  return {
-    create_table,
-    on_uncertain,
-    on_lost,
-    on_view_error,
-    ...alter_table === true && { alter_table },
-    ...start !== void 0 && { start },
-    ...take_over !== void 0 && { take_over },
-    ...access_token !== void 0 && { access_token }
-  };
-}
-function basicType(name3) {
-  const basic = byName.get(name3);
-  if (basic === void 0) throw new RangeError(`expected the name of a field type, got "${name3}"`);
-  return basic;
-}
-var defaultOptions, basicTypes, byName;
-var init_pipeline = __esm({
-  "schemas/pipeline.ts"() {
-    "use strict";
-    defaultOptions = {
-      create_table: false,
-      on_uncertain: "insert",
-      on_lost: "pause",
-      on_view_error: "pause"
+    init_sluice_config_schema();
+    thorough = { allErrors: true, verbose: true };
+    schemas = {
+      "pipeline-v3": { schema: pipeline_v3_schema_default, options: { ...thorough, discriminator: true } },
+      "pipeline-v2": { schema: pipeline_v2_schema_default, options: thorough },
+      "pipeline-tests": { schema: pipeline_tests_schema_default, options: { ...thorough, discriminator: true } },
+      "live-state": { schema: live_state_schema_default, options: {} },
+      "sluice-config": { schema: sluice_config_schema_default, options: { allErrors: true } }
     };
-    basicTypes = [
-      ["string", ["bytes", "datetime"]],
-      ["bool", ["boolean"]],
-      ["int", ["int8", "int16", "int32", "int64", "integer"]],
-      ["uint", ["uint8", "uint16", "uint32", "uint64"]],
-      ["float", ["float32", "float64", "number"]],
-      ["array", ["[]string"]],
-      ["map", ["object"]]
-    ];
-    byName = new Map(basicTypes.flatMap(([basic, names5]) => [basic, ...names5].map((name3) => [name3, basic])));
+    schemaNames = Object.keys(schemas);
   }
 });
 
-// schemas/quantity.ts
-function parseQuantity(text5) {
-  if (text5.length > textLimit2) return void 0;
-  const match3 = grammar.exec(text5);
-  if (match3 === null) return void 0;
-  const [, sign2, number3 = "", suffix = ""] = match3;
-  const [integer4 = "", fraction2 = ""] = number3.split(".");
-  const scale = scaleOf(suffix);
-  const numerator = BigInt(`${integer4}${fraction2}`) * nano * scale.up;
-  const value = divideUp(numerator, 10n ** BigInt(fraction2.length) * scale.down);
-  const counted4 = value > largest * nano ? largest * nano : value;
-  return sign2 === "-" ? -counted4 : counted4;
+// schemas/validators/validators.ts
+function validatorOf(name3, formats4 = {}) {
+  const known2 = made.get(name3);
+  if (known2 !== void 0) return known2;
+  const { schema, options } = schemas[name3];
+  const validator = ownSchemas({ ...options, formats: formats4 }).compile(schema);
+  made.set(name3, validator);
+  return validator;
 }
-function scaleOf(suffix) {
-  if (/^[eE][+-]?\d/.test(suffix)) return powerOfTen(Number(suffix.slice(1)));
-  if (/^.[iIbB]$/.test(suffix))
-    return { up: 1024n ** BigInt(binary.indexOf(suffix.charAt(0).toUpperCase())), down: 1n };
-  return powerOfTen(3 * (thousands.indexOf(suffix) - 3));
-}
-function powerOfTen(exponent) {
-  return exponent < 0 ? { up: 1n, down: 10n ** BigInt(-exponent) } : { up: 10n ** BigInt(exponent), down: 1n };
-}
-function divideUp(numerator, denominator) {
-  return (numerator + denominator - 1n) / denominator;
-}
-function quantityBytes(text5) {
-  return Number(divideUp(parsed(text5), nano));
-}
-function canonicalSize(text5) {
-  let bytes = divideUp(parsed(text5), nano);
-  let unit = 0;
-  while (bytes !== 0n && bytes % 1024n === 0n && unit < binary.length - 1) {
-    bytes /= 1024n;
-    unit += 1;
-  }
-  return unit === 0 ? `${bytes}` : `${bytes}${binary[unit]}i`;
-}
-function canonicalCpu(text5) {
-  const value = parsed(text5);
-  if (value % nano === 0n) return `${value / nano}`;
-  if (value % 1000000n === 0n) return `${value / 1000000n}m`;
-  return value % 1000n === 0n ? `${value / 1000n}u` : `${value}n`;
-}
-function parsed(text5) {
-  const value = parseQuantity(text5);
-  if (value === void 0) throw new RangeError(`expected a quantity such as "128Mi", got "${text5}"`);
-  return value;
-}
-var grammar, thousands, binary, nano, textLimit2, largest;
-var init_quantity = __esm({
-  "schemas/quantity.ts"() {
+var made;
+var init_validators = __esm({
+  "schemas/validators/validators.ts"() {
     "use strict";
-    grammar = /^([+-])?(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2}|[kKmMgGtT][bB])?$/;
-    thousands = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-    binary = ["", "K", "M", "G", "T", "P", "E"];
-    nano = 1000000000n;
-    textLimit2 = 64;
-    largest = 2n ** 63n - 1n;
-  }
-});
-
-// schemas/normalise-resources.ts
-function normaliseResources(file, batchSize2, stored) {
-  const given4 = file.resources ?? {};
-  const isJoined = file.join?.enabled === true;
-  const transformed = (source_id) => isJoined || (file.transforms?.some((one2) => one2.source_id === source_id) ?? false);
-  return {
-    nats: { stream: streamLimits(given4.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
-    sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given4.sources, source_id)) })),
-    transform: file.sources.filter(({ source_id }) => transformed(source_id) || entryOf(given4.transform, source_id) !== void 0).map(
-      ({ source_id }) => hasDedup(file, source_id) ? dedupResources(
-        source_id,
-        entryOf(given4.transform, source_id),
-        entryOf(stored?.resources.transform, source_id)
-      ) : { source_id, ...componentOf(entryOf(given4.transform, source_id)) }
-    ),
-    sink: componentOf(given4.sink)
-  };
-}
-function hasResources(type) {
-  return !type.startsWith("otlp.");
-}
-function entryOf(entries, source_id) {
-  return entries?.find((one2) => one2.source_id === source_id);
-}
-function hasDedup(file, source_id) {
-  return file.transforms?.some((one2) => one2.type === "dedup" && one2.source_id === source_id) ?? false;
-}
-function streamLimits(given4, batchSize2, stored) {
-  const messages = given4.max_msgs ?? given4.maxMsgs ?? 0;
-  return {
-    max_age: canonicalDuration(given4.max_age ?? given4.maxAge ?? stored?.max_age ?? defaults.max_age),
-    max_bytes: canonicalSize(given4.max_bytes ?? given4.maxBytes ?? stored?.max_bytes ?? defaults.max_bytes),
-    max_msgs: messages !== 0 ? messages : stored?.max_msgs ?? 8 * batchSize2
-  };
-}
-function dedupResources(source_id, given4, stored) {
-  const kept2 = stored?.storage === void 0 ? void 0 : stored;
-  const size = given4?.storage?.size ?? kept2?.storage?.size ?? defaults.storage;
-  const replicas2 = given4?.replicas ?? kept2?.replicas;
-  const component = componentOf({ ...given4, ...replicas2 !== void 0 && { replicas: replicas2 } });
-  return { source_id, storage: { size: canonicalSize(size) }, ...component };
-}
-function componentOf(given4) {
-  return {
-    replicas: Math.max(1, given4?.replicas ?? 1),
-    requests: amounts(given4?.requests ?? defaults.requests),
-    limits: amounts(given4?.limits ?? defaults.limits)
-  };
-}
-function amounts({ cpu: cpu2, memory }) {
-  return {
-    ...cpu2 !== void 0 && { cpu: canonicalCpu(cpu2) },
-    ...memory !== void 0 && { memory: canonicalSize(memory) }
-  };
-}
-var defaults;
-var init_normalise_resources = __esm({
-  "schemas/normalise-resources.ts"() {
-    "use strict";
-    init_duration();
-    init_quantity();
-    defaults = {
-      max_age: "24h",
-      max_bytes: "0",
-      storage: "10Gi",
-      requests: { cpu: "100m", memory: "128Mi" },
-      limits: { cpu: "1500m", memory: "1.5Gi" }
-    };
-  }
-});
-
-// schemas/zero-values.ts
-function withoutZeroValues(document2) {
-  const { "x-sluice": directives, ...exported } = document2;
-  const cleaned = cleanObject(exported, rootNode, []);
-  return Object.hasOwn(document2, "x-sluice") ? { ...cleaned, "x-sluice": directives } : cleaned;
-}
-function clean(value, node, siblings) {
-  const { items } = node;
-  if (Array.isArray(value) && items !== void 0) return value.map((item5) => cleanItem(item5, items));
-  return isObject(value) && node.properties !== void 0 ? cleanObject(value, node, siblings) : value;
-}
-function cleanItem(item5, { oneOf: oneOf2, ...node }) {
-  if (oneOf2 === void 0) return clean(item5, resolved(node), []);
-  const variants = oneOf2.map(resolved);
-  const type = isObject(item5) ? item5["type"] : void 0;
-  const own2 = variants.find(({ properties }) => hasType(properties?.["type"], type));
-  return own2 === void 0 ? item5 : clean(item5, own2, variants);
-}
-function cleanObject(value, node, siblings) {
-  const kept2 = Object.entries(value).flatMap(([key, of]) => {
-    const others2 = siblings.flatMap((sibling) => propertyOf(sibling, key) ?? []);
-    const own2 = propertyOf(node, key);
-    if (own2 === void 0) return others2.length > 0 && isZero(of, deepest) ? [] : [[key, of]];
-    if (node.required?.includes(key) !== true && isAbsent(of, own2)) return [];
-    return [[key, clean(of, own2, others2)]];
-  });
-  return Object.fromEntries(kept2);
-}
-function isAbsent(value, { pattern: pattern4 }) {
-  return value === null || value === "" && pattern4 === notBlank;
-}
-function propertyOf({ properties }, key) {
-  const property = properties !== void 0 && Object.hasOwn(properties, key) ? properties[key] : void 0;
-  return property && resolved(property);
-}
-function hasType(node, type) {
-  return typeof type === "string" && (node?.const === type || node?.enum?.includes(type) === true);
-}
-function isZero(value, levels3) {
-  if (Array.isArray(value)) return value.length === 0;
-  if (isObject(value)) return levels3 > 0 && Object.values(value).every((one2) => isZero(one2, levels3 - 1));
-  return value === null || value === "" || value === 0 || value === false || value === "0s";
-}
-function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-var deepest, notBlank;
-var init_zero_values = __esm({
-  "schemas/zero-values.ts"() {
-    "use strict";
-    init_annotations();
-    deepest = 3;
-    notBlank = String.raw`\S`;
-  }
-});
-
-// schemas/normalise.ts
-function normalise(document2, stored) {
-  const file = tidy(document2);
-  const sources = file.sources.map(({ source_id }) => source_id);
-  const rank = ({ type, source_id }) => order.indexOf(type) * sources.length + sources.indexOf(source_id);
-  const transforms = (file.transforms ?? []).map(normaliseTransform).toSorted((a, b3) => rank(a) - rank(b3));
-  const sink = normaliseSink(file.sink);
-  return {
-    version: "v3",
-    pipeline_id: file.pipeline_id,
-    name: file.name?.trim() ? file.name : titleOf(file.pipeline_id),
-    sources: file.sources.map(normaliseSource),
-    transforms,
-    ...file.join?.enabled === true && { join: normaliseJoin(file.join) },
-    sink,
-    metadata: { tags: [...new Set(file.metadata?.tags)].toSorted() },
-    resources: normaliseResources(file, sink.max_batch_size, stored)
-  };
-}
-function documentOf(config, directives) {
-  const { connection_params } = config.sink;
-  const isServer = connection_params.host !== "embedded";
-  const document2 = {
-    ...config,
-    sink: {
-      ...config.sink,
-      connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params
-    },
-    ...directives !== void 0 && { "x-sluice": directives }
-  };
-  return tidy(document2);
-}
-function titleOf(pipeline_id) {
-  return pipeline_id.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
-}
-function normaliseSource(source) {
-  if (source.type === "kafka") return normaliseKafka(source);
-  const { type, source_id } = source;
-  return type === "webhook" ? { type, source_id, schema_fields: fieldsOf(source.schema_fields) } : { type, source_id };
-}
-function normaliseKafka(source) {
-  const registry2 = source.schema_registry;
-  const { brokers: brokers2, protocol } = source.connection_params;
-  const given4 = Object.entries(source.connection_params).filter(([, value]) => value !== "");
-  return {
-    type: "kafka",
-    source_id: source.source_id,
-    topic: source.topic,
-    consumer_group_initial_offset: source.consumer_group_initial_offset ?? "earliest",
-    schema_fields: fieldsOf(source.schema_fields ?? source.schema?.fields ?? []),
-    schema_version: source.schema_version ?? "1",
-    format: source.format ?? "json",
-    connection_params: {
-      brokers: brokers2,
-      protocol,
-      mechanism: "NO_AUTH",
-      skip_tls_verification: false,
-      ...Object.fromEntries(given4)
-    },
-    ...registry2 !== void 0 && { schema_registry: { ...registry2 } }
-  };
-}
-function fieldsOf(fields) {
-  return fields.map(({ name: name3, type }) => ({ name: name3, type: basicType(type) }));
-}
-function normaliseTransform(transform) {
-  const { source_id } = transform;
-  switch (transform.type) {
-    case "filter":
-      return { type: "filter", source_id, config: { expression: transform.config.expression } };
-    case "dedup": {
-      const { key, time_window } = transform.config;
-      return {
-        type: "dedup",
-        source_id,
-        config: { key: canonicalKey(key), time_window: canonicalDuration(time_window) }
-      };
-    }
-    default:
-      return {
-        type: "stateless",
-        source_id,
-        config: { transforms: transform.config.transforms.map(normaliseOutput) }
-      };
-  }
-}
-function canonicalKey(key) {
-  const [first3 = "", second, ...others2] = dedupFields(key);
-  return second === void 0 ? first3 : [first3, second, ...others2];
-}
-function normaliseOutput({ expression, output_name, output_type }) {
-  return { expression, output_name, output_type: output_type === "[]string" ? output_type : basicType(output_type) };
-}
-function normaliseJoin({ left_source, right_source, output_fields = [] }) {
-  return {
-    enabled: true,
-    type: "temporal",
-    left_source: normaliseSide(left_source),
-    right_source: normaliseSide(right_source),
-    output_fields: output_fields.map(({ source_id, name: name3, output_name = name3 }) => ({ source_id, name: name3, output_name }))
-  };
-}
-function normaliseSide(side) {
-  if (side === void 0)
-    throw new TypeError("expected an enabled join to have both sides, got one that was not validated");
-  return { source_id: side.source_id, key: side.key, time_window: canonicalDuration(side.time_window) };
-}
-function normaliseSink(sink) {
-  const { host: host2, port, http_port, database, username, password: password2, ...flags } = sink.connection_params;
-  const delay3 = sink.max_delay_time ?? "0";
-  return {
-    type: "clickhouse",
-    connection_params: {
-      host: host2,
-      ...port && { port },
-      ...http_port && { http_port },
-      database: database ?? "default",
-      ...username && { username },
-      ...password2 && { password: password2 },
-      secure: flags.secure ?? false,
-      skip_certificate_verification: flags.skip_certificate_verification ?? false
-    },
-    table: sink.table,
-    max_batch_size: sink.max_batch_size ?? 1e3,
-    max_delay_time: canonicalDuration(parseDuration(delay3) === 0n ? "60s" : delay3),
-    mapping: (sink.mapping ?? []).map(({ name: name3, column_name, column_type }) => ({
-      name: name3,
-      column_name,
-      column_type: canonicalColumnType(column_type)
-    }))
-  };
-}
-function canonicalColumnType(text5) {
-  const parts = text5.split(quoted).map((part2, index) => index % 2 === 1 ? part2 : spaced(part2));
-  return parts.join("").trim();
-}
-function spaced(part2) {
-  return part2.replaceAll(/\s+/g, " ").replaceAll(/ ?([(),]) ?/g, "$1").replaceAll(",", ", ").replaceAll(/ ?= ?/g, " = ");
-}
-function tidy(document2) {
-  if (!isObject(document2)) return document2;
-  const copy2 = { ...document2 };
-  for (const key of ["version", "pipeline_id"]) {
-    if (typeof copy2[key] === "string") copy2[key] = copy2[key].trim();
-  }
-  if (Array.isArray(copy2["sources"])) copy2["sources"] = copy2["sources"].map(tidySource);
-  return withoutZeroValues(copy2);
-}
-function tidySource(source) {
-  if (!isObject(source)) return source;
-  const copy2 = { ...source };
-  if (typeof copy2["type"] === "string") copy2["type"] = copy2["type"].trim().toLowerCase();
-  const offset2 = copy2["consumer_group_initial_offset"];
-  if (typeof offset2 !== "string") return copy2;
-  if (offset2.trim() === "") delete copy2["consumer_group_initial_offset"];
-  else copy2["consumer_group_initial_offset"] = offset2.trim().toLowerCase();
-  return copy2;
-}
-var order, quoted;
-var init_normalise = __esm({
-  "schemas/normalise.ts"() {
-    "use strict";
-    init_duration();
-    init_pipeline();
-    init_dedup_key();
-    init_normalise_resources();
-    init_zero_values();
-    order = ["filter", "dedup", "stateless"];
-    quoted = /('(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|"(?:[^"\\]|\\.)*"?)/s;
-  }
-});
-
-// schemas/otlp-fields.ts
-function otlpField(signal, name3) {
-  const fields = otlpFields[signal];
-  const field2 = fields.find((one2) => one2.name === name3);
-  if (field2 !== void 0) return field2;
-  const dot2 = name3.indexOf(".");
-  const map4 = fields.find((one2) => one2.type === "map" && one2.name === name3.slice(0, dot2));
-  return dot2 < 0 || map4 === void 0 || dot2 === name3.length - 1 ? void 0 : { name: name3, type: "string" };
-}
-var strings, uints, floats, arrays, origin, otlpFields;
-var init_otlp_fields = __esm({
-  "schemas/otlp-fields.ts"() {
-    "use strict";
-    strings = (...names5) => names5.map((name3) => ({ name: name3, type: "string" }));
-    uints = (...names5) => names5.map((name3) => ({ name: name3, type: "uint" }));
-    floats = (...names5) => names5.map((name3) => ({ name: name3, type: "float" }));
-    arrays = (...names5) => names5.map((name3) => ({ name: name3, type: "array" }));
-    origin = [
-      { name: "resource_attributes", type: "map" },
-      ...strings("scope_name", "scope_version"),
-      { name: "scope_attributes", type: "map" },
-      { name: "attributes", type: "map" }
-    ];
-    otlpFields = {
-      "otlp.logs": [
-        ...strings("timestamp", "observed_timestamp"),
-        ...uints("severity_number"),
-        ...strings("severity_text", "body", "trace_id", "span_id"),
-        ...uints("flags", "dropped_attributes_count"),
-        ...origin
-      ],
-      "otlp.traces": [
-        ...strings("trace_id", "span_id", "parent_span_id", "trace_state"),
-        ...uints("flags"),
-        ...strings("name", "kind", "start_timestamp", "end_timestamp"),
-        ...uints("duration_ns"),
-        ...strings("status_code", "status_message"),
-        ...uints("dropped_attributes_count", "dropped_events_count", "dropped_links_count"),
-        ...arrays("events", "links"),
-        ...origin
-      ],
-      "otlp.metrics": [
-        ...strings("timestamp", "start_timestamp", "metric_name", "metric_description", "metric_unit"),
-        ...strings("metric_type", "aggregation_temporality"),
-        { name: "is_monotonic", type: "bool" },
-        ...uints("flags"),
-        ...floats("value_double"),
-        { name: "value_int", type: "int" },
-        ...uints("count"),
-        ...floats("sum", "min", "max"),
-        ...arrays("bucket_counts", "explicit_bounds"),
-        // Only of exponential histograms and summaries.
-        { name: "scale", type: "int" },
-        ...uints("zero_count"),
-        ...floats("zero_threshold"),
-        { name: "positive_offset", type: "int" },
-        ...arrays("positive_bucket_counts"),
-        { name: "negative_offset", type: "int" },
-        ...arrays("negative_bucket_counts", "quantiles", "quantile_values"),
-        ...origin
-      ]
-    };
-  }
-});
-
-// schemas/pipeline-tests.schema.json
-var pipeline_tests_schema_default;
-var init_pipeline_tests_schema = __esm({
-  "schemas/pipeline-tests.schema.json"() {
-    pipeline_tests_schema_default = {
-      $schema: "http://json-schema.org/draft-07/schema#",
-      $id: "pipeline-tests.schema.json",
-      title: "PipelineTests",
-      description: "Tests of a pipeline: events in, rows and dead letters out. The file NAME.test.yaml lies beside the pipeline file NAME.yaml.",
-      type: "object",
-      additionalProperties: false,
-      required: ["tests"],
-      properties: {
-        pipeline_id: {
-          description: "Which pipeline of the file is tested. Needed where the file holds several.",
-          type: "string",
-          examples: ["orders"]
-        },
-        now: { $ref: "#/definitions/time" },
-        create: { $ref: "#/definitions/create" },
-        tests: {
-          description: "The tests. Each has a table, a data dir and a clock of its own.",
-          type: "array",
-          maxItems: 1e3,
-          "x-expected": "at most 1000 tests",
-          items: { $ref: "#/definitions/test" }
-        }
-      },
-      definitions: {
-        test: {
-          description: "Events, and what becomes of them.",
-          type: "object",
-          additionalProperties: false,
-          required: ["name", "events"],
-          properties: {
-            name: {
-              description: "What the test shows, in words. Reports and --name refer to it.",
-              type: "string",
-              minLength: 1,
-              maxLength: 200,
-              "x-expected": "a text of 1 to 200 characters",
-              examples: ["paid orders become rows"]
-            },
-            pipeline_id: {
-              description: "Which pipeline of the file is tested, if it differs from the one of the file of tests.",
-              type: "string",
-              examples: ["orders"]
-            },
-            now: { $ref: "#/definitions/time" },
-            create: { $ref: "#/definitions/create" },
-            events: {
-              description: "The events, in the order in which they arrive.",
-              type: "array",
-              maxItems: 1e3,
-              "x-expected": "at most 1000 events",
-              items: { $ref: "#/definitions/event" }
-            },
-            expect: { $ref: "#/definitions/expectation" }
-          }
-        },
-        time: {
-          description: "When the clock of the pipeline begins. It stands still but for `after`.",
-          type: "string",
-          pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z$",
-          "x-expected": "a time in UTC such as 2026-01-01T00:00:00Z",
-          default: "2026-01-01T00:00:00Z",
-          examples: ["2026-01-01T00:00:00Z"]
-        },
-        create: {
-          description: "Statements that make the table, and others beside it, in place of the table that the mapping makes. Each is one statement. Names stand without a database, or with the one of the pipeline file.",
-          type: "array",
-          minItems: 1,
-          maxItems: 50,
-          "x-expected": "1 to 50 statements",
-          items: { type: "string", minLength: 1, "x-expected": "a statement" },
-          examples: [["CREATE TABLE orders (id String, amount Decimal(18, 2)) ENGINE = MergeTree ORDER BY id"]]
-        },
-        event: {
-          description: "One event: what a sender posts to a webhook, an export request in OTLP's JSON, or the value of a Kafka message. It has `event` or `text`.",
-          type: "object",
-          additionalProperties: false,
-          properties: {
-            source: {
-              description: "The source_id of its source. Needed where the pipeline has several.",
-              type: "string",
-              examples: ["orders"]
-            },
-            after: {
-              description: "How much time passes before it arrives.",
-              type: "string",
-              pattern: "^\\+?(?:(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:ns|us|µs|μs|ms|s|m|h)|\\d+d)+$",
-              maxLength: 64,
-              "x-code": "DURATION",
-              "x-expected": 'a duration such as "30s"',
-              examples: ["25h"]
-            },
-            event: {
-              description: "The event, which is sent as JSON.",
-              type: "object",
-              examples: [{ id: "1", amount: 9.5 }]
-            },
-            text: {
-              description: "The event as it is, character for character: for what is no JSON, and for numbers of more than 15 digits.",
-              type: "string",
-              examples: ['{"id": 9007199254740993}']
-            }
-          }
-        },
-        expectation: {
-          description: "What becomes of the events. `rows`, `filtered` and `deduplicated` are compared where they stand here; dead letters and refused events that do not stand here fail the test.",
-          type: "object",
-          additionalProperties: false,
-          properties: {
-            rows: {
-              description: "The rows of the table, in any order. Each names the columns that are compared.",
-              type: "array",
-              items: { type: "object" },
-              examples: [[{ id: "1", amount: 9.5 }]]
-            },
-            dead_letters: {
-              description: "The dead letters, in any order. Each names the members that are compared.",
-              type: "array",
-              items: { $ref: "#/definitions/deadLetter" }
-            },
-            refused: {
-              description: "Events that are refused before the pipeline has them, in any order: by the webhook or by the OTLP receiver.",
-              type: "array",
-              items: { $ref: "#/definitions/refusal" }
-            },
-            filtered: {
-              description: "How many events the filters drop, or which ones: each names the members that are compared.",
-              type: ["integer", "array"],
-              minimum: 0,
-              items: { type: "object" },
-              "x-expected": "a number of events, or a list of events",
-              examples: [1]
-            },
-            deduplicated: {
-              description: "How many events the dedup drops, or which ones: each names the members that are compared.",
-              type: ["integer", "array"],
-              minimum: 0,
-              items: { type: "object" },
-              "x-expected": "a number of events, or a list of events",
-              examples: [[{ id: "1" }]]
-            }
-          }
-        },
-        deadLetter: {
-          description: "A dead letter.",
-          type: "object",
-          additionalProperties: false,
-          properties: {
-            component: {
-              description: "Which component could not process it.",
-              type: "string",
-              enum: ["ingestor", "dedup", "join", "sink", "otlp-receiver"],
-              examples: ["ingestor"]
-            },
-            reason: {
-              description: "The code of the error.",
-              type: "string",
-              examples: ["schema_mismatch"]
-            },
-            error: {
-              description: "The error in words, or a pattern that it matches.",
-              type: ["string", "object"],
-              examples: [{ $matches: "amount" }]
-            },
-            original_message: {
-              description: "The event as the component had it: its text, or an object with the members that are compared.",
-              type: ["string", "object"],
-              examples: [{ id: "1" }]
-            }
-          }
-        },
-        refusal: {
-          description: "A refused event.",
-          type: "object",
-          additionalProperties: false,
-          properties: {
-            status: { description: "The status of the answer.", type: "integer", examples: [400] },
-            message: {
-              description: "The message of the answer, or a pattern that it matches.",
-              type: ["string", "object"],
-              examples: [{ $matches: "JSON" }]
-            }
-          }
-        }
-      }
-    };
+    init_ajv();
+    made = /* @__PURE__ */ new Map();
   }
 });
 
 // schemas/schema.ts
-function validator(of) {
-  const known2 = compiled.get(of);
-  if (known2 !== void 0) return known2;
-  const made2 = ownSchemas({ allErrors: true, verbose: true, discriminator: true }).compile(of);
-  compiled.set(of, made2);
-  return made2;
-}
 function schemaErrors(document2) {
-  return errorsBy(pipeline_v3_schema_default, document2);
+  return errorsBy("pipeline-v3", document2);
 }
 function errorsBy(of, document2) {
-  const validate = validator(of);
+  const validate = validatorOf(of);
   return validate(document2) ? [] : validate.errors ?? [];
 }
 function variantsOf(list3) {
@@ -9486,13 +11215,12 @@ function sourceTypesWith(key) {
     return Object.hasOwn(properties, key) && properties[key]?.["x-effect"] !== "none" ? [type] : [];
   });
 }
-var compiled, v3Keys, definitions2, sourceVariants, sourceTypes, transformTypes;
+var v3Keys, definitions2, sourceVariants, sourceTypes, transformTypes;
 var init_schema = __esm({
   "schemas/schema.ts"() {
     "use strict";
-    init_ajv();
+    init_validators();
     init_pipeline_v3_schema();
-    compiled = /* @__PURE__ */ new Map();
     v3Keys = Object.keys(pipeline_v3_schema_default.properties);
     definitions2 = pipeline_v3_schema_default.definitions;
     sourceVariants = variantsOf("sources");
@@ -9503,12 +11231,11 @@ var init_schema = __esm({
 
 // schemas/pipeline-tests.ts
 function testErrors(document2) {
-  return errorsBy(pipeline_tests_schema_default, document2);
+  return errorsBy("pipeline-tests", document2);
 }
 var init_pipeline_tests = __esm({
   "schemas/pipeline-tests.ts"() {
     "use strict";
-    init_pipeline_tests_schema();
     init_schema();
   }
 });
@@ -9518,7 +11245,6 @@ var init_schemas = __esm({
   "schemas/index.ts"() {
     "use strict";
     init_duration();
-    init_ajv();
     init_dedup_key();
     init_annotations();
     init_annotations();
@@ -10328,10 +12054,10 @@ var init_zones = __esm({
         const known2 = zones.get(name3);
         if (known2 !== void 0 || !/^[A-Za-z]/.test(name3)) return known2;
         try {
-          const made2 = new _Timezone(name3, formatOf(name3), 0);
+          const made3 = new _Timezone(name3, formatOf(name3), 0);
           if (zones.size >= MOST_ZONES) zones.delete(zones.keys().next().value ?? "");
-          zones.set(name3, made2);
-          return made2;
+          zones.set(name3, made3);
+          return made3;
         } catch {
           return void 0;
         }
@@ -17595,18 +19321,18 @@ var init_pattern_size = __esm({
 
 // engine/expression/values/patterns.ts
 function pattern(source, fail, budget) {
-  const found2 = compiled2.get(source) ?? make(source, fail, budget);
+  const found2 = compiled.get(source) ?? make(source, fail, budget);
   drop(source);
-  while (compiled2.size > 0 && (compiled2.size >= MOST_PATTERNS || sizeTogether + found2.size > LARGEST_KEPT)) {
-    drop(compiled2.keys().next().value ?? "");
+  while (compiled.size > 0 && (compiled.size >= MOST_PATTERNS || sizeTogether + found2.size > LARGEST_KEPT)) {
+    drop(compiled.keys().next().value ?? "");
   }
-  compiled2.set(source, found2);
+  compiled.set(source, found2);
   sizeTogether += found2.size;
   return found2;
 }
 function drop(source) {
-  sizeTogether -= compiled2.get(source)?.size ?? 0;
-  compiled2.delete(source);
+  sizeTogether -= compiled.get(source)?.size ?? 0;
+  compiled.delete(source);
 }
 function make(source, fail, budget) {
   if (source.length > LONGEST_PATTERN) {
@@ -17632,7 +19358,7 @@ function isFound({ program, weight }, text5, budget) {
   budget.read(text5.length * weight);
   return program.test(text5);
 }
-var MOST_PATTERNS, LARGEST_KEPT, LONGEST_PATTERN, LARGEST_PATTERN, LIGHT, STEPS_PER_INSTRUCTION, compiled2, sizeTogether;
+var MOST_PATTERNS, LARGEST_KEPT, LONGEST_PATTERN, LARGEST_PATTERN, LIGHT, STEPS_PER_INSTRUCTION, compiled, sizeTogether;
 var init_patterns = __esm({
   "engine/expression/values/patterns.ts"() {
     "use strict";
@@ -17644,7 +19370,7 @@ var init_patterns = __esm({
     LARGEST_PATTERN = 5e4;
     LIGHT = 64;
     STEPS_PER_INSTRUCTION = 16;
-    compiled2 = /* @__PURE__ */ new Map();
+    compiled = /* @__PURE__ */ new Map();
     sizeTogether = 0;
   }
 });
@@ -18702,8 +20428,8 @@ function compileTextTest(compiler, node, test, scope) {
   };
 }
 function literalPattern(source, fail) {
-  const compiled7 = pattern(source, fail);
-  return (text5, _3, __, budget) => isFound(compiled7, text5, budget);
+  const compiled3 = pattern(source, fail);
+  return (text5, _3, __, budget) => isFound(compiled3, text5, budget);
 }
 function literalMembership(compiler, left, right, scope) {
   if (right.kind !== "array" || !right.items.every(isText)) return void 0;
@@ -18870,21 +20596,21 @@ var init_compile = __esm({
       }
       /** If a key occurs twice, the first value counts. */
       #map({ pairs: pairs2 }, scope) {
-        const compiled7 = pairs2.map(({ key, value }) => ({
+        const compiled3 = pairs2.map(({ key, value }) => ({
           key: this.code(key, scope),
           value: this.code(value, scope),
           fail: this.fail(key)
         }));
         return (frame) => {
-          frame.budget.allocate(compiled7.length);
-          const made2 = {};
-          for (const { key, value, fail } of compiled7) {
+          frame.budget.allocate(compiled3.length);
+          const made3 = {};
+          for (const { key, value, fail } of compiled3) {
             const name3 = key(frame);
             if (typeof name3 !== "string") return fail(`the key of a map is a text, found ${kindOf2(name3)}`);
             const found2 = value(frame);
-            if (!Object.hasOwn(made2, name3)) put(made2, name3, found2);
+            if (!Object.hasOwn(made3, name3)) put(made3, name3, found2);
           }
-          return made2;
+          return made3;
         };
       }
       #unary({ operator, operand: operand2, ...span }, scope) {
@@ -19501,16 +21227,16 @@ function listed(make2, gives = arrayOf(unknown)) {
   };
 }
 function fromPairs({ budget, fail }, list3) {
-  const made2 = /* @__PURE__ */ new Map();
+  const made3 = /* @__PURE__ */ new Map();
   budget.step(list3.length);
   for (const pair2 of list3) {
     if (!Array.isArray(pair2) || pair2.length !== 2)
       return fail(`fromPairs expects arrays of two, found ${kindOf2(pair2)}`);
     const [key, value] = pair2;
     if (typeof key === "object" && key !== null) return fail(`a key is a text, number or bool, found ${kindOf2(key)}`);
-    made2.set(key, value);
+    made3.set(key, value);
   }
-  return made2;
+  return made3;
 }
 function get({ fail }, container, key) {
   if (container === null) return null;
@@ -20574,14 +22300,14 @@ function asJson(value, converting, depth2) {
     return Array.from(value, (item5) => asJson(item5, converting, depth2 + 1));
   }
   if (!isMap(value)) return fail(`a record has no values of kind ${kindOf2(value)}`);
-  const made2 = {};
+  const made3 = {};
   budget.step(sizeOf(value));
   for (const [key, item5] of pairs(value)) {
     if (typeof key !== "string") return fail(`a record has texts as keys, found ${kindOf2(key)}`);
     budget.make(key.length);
-    put(made2, key, asJson(item5, converting, depth2 + 1));
+    put(made3, key, asJson(item5, converting, depth2 + 1));
   }
-  return made2;
+  return made3;
 }
 function misfit(outputType, value) {
   const found2 = typeof value === "string" ? "a text that cannot be converted" : kindOf2(value);
@@ -20689,9 +22415,9 @@ function parseQuery(query) {
     if (list3 === void 0) lists.set(name3, [value]);
     else list3.push(value);
   }
-  const made2 = {};
-  for (const [name3, list3] of lists) put(made2, name3, list3.length === 1 ? list3[0] : textList(list3));
-  return made2;
+  const made3 = {};
+  for (const [name3, list3] of lists) put(made3, name3, list3.length === 1 ? list3[0] : textList(list3));
+  return made3;
 }
 function parameter2(query, name3) {
   const values2 = (queryPairs(query) ?? []).flatMap(([key, value]) => key === name3 ? [value] : []);
@@ -22137,7 +23863,7 @@ function* filters(document2) {
     const fields = typed2(feed);
     const expression = transform.get("config", "expression");
     if (fields === void 0 || !isReadable(expression)) continue;
-    const found2 = compiled3(() => compileFilter(expression.text ?? "", fields, document2.document.compileBudget));
+    const found2 = compiled2(() => compileFilter(expression.text ?? "", fields, document2.document.compileBudget));
     if (found2 instanceof ExpressionError) {
       yield unfit(expression, found2, `over the fields of ${feed.name} that is true or false`);
     } else for (const warning2 of found2.warnings) yield unfitBranch(expression, warning2);
@@ -22198,7 +23924,7 @@ function typed2({ fields }) {
   for (const [name3, type] of fields ?? []) if (type !== void 0) known2.push({ name: name3, type });
   return fields !== void 0 && known2.length === fields.size ? known2 : void 0;
 }
-function compiled3(compile2) {
+function compiled2(compile2) {
   try {
     return compile2();
   } catch (error2) {
@@ -25210,8 +26936,8 @@ function withVariables(document2, variables) {
     if (wrong.length > 0) return scalar3;
     const value = text5.replaceAll(references, (spelled2, name3) => variables.get(name3 ?? "") ?? spelled2);
     const isWhole = found2[0]?.[0] === text5;
-    const made2 = { ...scalar3, value, variables: [...new Set(found2.map(([, name3 = ""]) => name3))] };
-    return isWhole ? typed3(made2, value, typesAt(path2)) : made2;
+    const made3 = { ...scalar3, value, variables: [...new Set(found2.map(([, name3 = ""]) => name3))] };
+    return isWhole ? typed3(made3, value, typesAt(path2)) : made3;
   });
   return problems.length === 0 ? replaced3 : replaced3.with(problems);
 }
@@ -28319,591 +30045,6 @@ var init_parse = __esm({
   }
 });
 
-// schemas/pipeline-v2.schema.json
-var pipeline_v2_schema_default;
-var init_pipeline_v2_schema = __esm({
-  "schemas/pipeline-v2.schema.json"() {
-    pipeline_v2_schema_default = {
-      $schema: "http://json-schema.org/draft-07/schema#",
-      $id: "pipeline-v2.schema.json",
-      title: "PipelineV2",
-      description: "The types that a document of version v2 must have to be decoded. Every field may be missing or null, other keys are ignored. It does not check the rules of a pipeline.",
-      type: "object",
-      "x-expected": "a mapping",
-      properties: {
-        version: {
-          $ref: "#/definitions/text"
-        },
-        pipeline_id: {
-          $ref: "#/definitions/text"
-        },
-        name: {
-          $ref: "#/definitions/text"
-        },
-        source: {
-          description: "Where events come from.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            type: {
-              $ref: "#/definitions/text"
-            },
-            provider: {
-              $ref: "#/definitions/text"
-            },
-            connection_params: {
-              $ref: "#/definitions/kafkaConnection"
-            },
-            topics: {
-              type: ["array", "null"],
-              "x-expected": "a list of at most 100 entries",
-              maxItems: 100,
-              items: {
-                type: ["object", "null"],
-                "x-expected": "a mapping",
-                properties: {
-                  id: {
-                    $ref: "#/definitions/text"
-                  },
-                  name: {
-                    $ref: "#/definitions/text"
-                  },
-                  consumer_group_initial_offset: {
-                    $ref: "#/definitions/text"
-                  },
-                  replicas: {
-                    $ref: "#/definitions/integer"
-                  },
-                  deduplication: {
-                    $ref: "#/definitions/dedup"
-                  },
-                  schema_registry: {
-                    type: ["object", "null"],
-                    "x-expected": "a mapping",
-                    properties: {
-                      url: {
-                        $ref: "#/definitions/text"
-                      },
-                      api_key: {
-                        $ref: "#/definitions/text"
-                      },
-                      api_secret: {
-                        $ref: "#/definitions/text"
-                      }
-                    }
-                  },
-                  schema_version: {
-                    $ref: "#/definitions/text"
-                  },
-                  schema_fields: {
-                    $ref: "#/definitions/fieldTypes"
-                  },
-                  schema: {
-                    type: ["object", "null"],
-                    "x-expected": "a mapping",
-                    properties: {
-                      type: {
-                        $ref: "#/definitions/text"
-                      },
-                      fields: {
-                        $ref: "#/definitions/fieldTypes"
-                      }
-                    }
-                  }
-                }
-              }
-            },
-            id: {
-              $ref: "#/definitions/text"
-            },
-            deduplication: {
-              $ref: "#/definitions/dedup"
-            }
-          }
-        },
-        join: {
-          description: "Joins two topics.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            id: {
-              $ref: "#/definitions/text"
-            },
-            type: {
-              $ref: "#/definitions/text"
-            },
-            enabled: {
-              $ref: "#/definitions/boolean"
-            },
-            sources: {
-              type: ["array", "null"],
-              "x-expected": "a list",
-              items: {
-                type: ["object", "null"],
-                "x-expected": "a mapping",
-                properties: {
-                  source_id: {
-                    $ref: "#/definitions/text"
-                  },
-                  join_key: {
-                    $ref: "#/definitions/text"
-                  },
-                  time_window: {
-                    $ref: "#/definitions/duration"
-                  },
-                  orientation: {
-                    $ref: "#/definitions/text"
-                  }
-                }
-              }
-            },
-            fields: {
-              type: ["array", "null"],
-              "x-expected": "a list",
-              items: {}
-            }
-          }
-        },
-        filter: {
-          description: "Drops the events for which the expression is true: the opposite of v3.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            enabled: {
-              $ref: "#/definitions/boolean"
-            },
-            expression: {
-              $ref: "#/definitions/text"
-            }
-          }
-        },
-        stateless_transformation: {
-          description: "Computes a new event from each event with expressions.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            id: {
-              $ref: "#/definitions/text"
-            },
-            type: {
-              $ref: "#/definitions/text"
-            },
-            enabled: {
-              $ref: "#/definitions/boolean"
-            },
-            source_id: {
-              $ref: "#/definitions/text"
-            },
-            config: {
-              type: ["object", "null"],
-              "x-expected": "a mapping",
-              properties: {
-                transform: {
-                  type: ["array", "null"],
-                  "x-expected": "a list",
-                  items: {
-                    type: ["object", "null"],
-                    "x-expected": "a mapping",
-                    properties: {
-                      expression: {
-                        $ref: "#/definitions/text"
-                      },
-                      output_name: {
-                        $ref: "#/definitions/text"
-                      },
-                      output_type: {
-                        $ref: "#/definitions/text"
-                      }
-                    }
-                  }
-                }
-              }
-            }
-          }
-        },
-        sink: {
-          description: "Where rows go.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            type: {
-              $ref: "#/definitions/text"
-            },
-            provider: {
-              $ref: "#/definitions/text"
-            },
-            connection_params: {
-              $ref: "#/definitions/clickhouseConnection"
-            },
-            host: {
-              $ref: "#/definitions/text"
-            },
-            port: {
-              $ref: "#/definitions/text"
-            },
-            http_port: {
-              $ref: "#/definitions/text"
-            },
-            database: {
-              $ref: "#/definitions/text"
-            },
-            username: {
-              $ref: "#/definitions/text"
-            },
-            password: {
-              $ref: "#/definitions/text"
-            },
-            secure: {
-              $ref: "#/definitions/boolean"
-            },
-            skip_certificate_verification: {
-              $ref: "#/definitions/boolean"
-            },
-            table: {
-              $ref: "#/definitions/text"
-            },
-            max_batch_size: {
-              $ref: "#/definitions/integer"
-            },
-            max_delay_time: {
-              $ref: "#/definitions/duration"
-            },
-            source_id: {
-              $ref: "#/definitions/text"
-            },
-            mapping: {
-              type: ["array", "null"],
-              "x-expected": "a list",
-              items: {
-                type: ["object", "null"],
-                "x-expected": "a mapping",
-                properties: {
-                  name: {
-                    $ref: "#/definitions/text"
-                  },
-                  column_name: {
-                    $ref: "#/definitions/text"
-                  },
-                  column_type: {
-                    $ref: "#/definitions/text"
-                  }
-                }
-              }
-            },
-            table_mapping: {
-              type: ["array", "null"],
-              "x-expected": "a list",
-              items: {
-                type: ["object", "null"],
-                "x-expected": "a mapping",
-                properties: {
-                  source_id: {
-                    $ref: "#/definitions/text"
-                  },
-                  field_name: {
-                    $ref: "#/definitions/text"
-                  },
-                  column_name: {
-                    $ref: "#/definitions/text"
-                  },
-                  column_type: {
-                    $ref: "#/definitions/text"
-                  }
-                }
-              }
-            }
-          }
-        },
-        schema: {
-          description: "Fields of the events and the columns that they go to.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            fields: {
-              type: ["array", "null"],
-              "x-expected": "a list",
-              items: {
-                type: ["object", "null"],
-                "x-expected": "a mapping",
-                properties: {
-                  source_id: {
-                    $ref: "#/definitions/text"
-                  },
-                  name: {
-                    $ref: "#/definitions/text"
-                  },
-                  type: {
-                    $ref: "#/definitions/text"
-                  },
-                  column_name: {
-                    $ref: "#/definitions/text"
-                  },
-                  column_type: {
-                    $ref: "#/definitions/text"
-                  }
-                }
-              }
-            }
-          }
-        },
-        metadata: {
-          description: "Notes for people.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            tags: {
-              type: ["array", "null"],
-              "x-expected": "a list",
-              items: {
-                $ref: "#/definitions/text"
-              }
-            }
-          }
-        },
-        pipeline_resources: {
-          description: "How much the pipeline may use.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            nats: {
-              type: ["object", "null"],
-              "x-expected": "a mapping",
-              properties: {
-                stream: {
-                  type: ["object", "null"],
-                  "x-expected": "a mapping",
-                  properties: {
-                    maxAge: {
-                      $ref: "#/definitions/text"
-                    },
-                    maxBytes: {
-                      $ref: "#/definitions/text"
-                    },
-                    maxMsgs: {
-                      $ref: "#/definitions/integer"
-                    }
-                  }
-                }
-              }
-            },
-            ingestor: {
-              type: ["object", "null"],
-              "x-expected": "a mapping",
-              properties: {
-                base: {
-                  $ref: "#/definitions/component"
-                },
-                left: {
-                  $ref: "#/definitions/component"
-                },
-                right: {
-                  $ref: "#/definitions/component"
-                }
-              }
-            },
-            join: {
-              $ref: "#/definitions/component"
-            },
-            sink: {
-              $ref: "#/definitions/component"
-            },
-            transform: {
-              $ref: "#/definitions/component"
-            }
-          }
-        },
-        exported_at: {
-          description: "Ignored."
-        },
-        exported_by: {
-          description: "Ignored."
-        }
-      },
-      definitions: {
-        text: {
-          type: ["string", "null"],
-          "x-expected": "a text"
-        },
-        integer: {
-          type: ["integer", "null"],
-          "x-expected": "a whole number"
-        },
-        boolean: {
-          type: ["boolean", "null"],
-          "x-expected": "true or false"
-        },
-        duration: {
-          type: ["string", "null"],
-          format: "duration",
-          "x-expected": 'a duration such as "30s", "12h" or "1d12h"'
-        },
-        kafkaConnection: {
-          description: "How to reach Kafka.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            brokers: {
-              type: ["array", "null"],
-              "x-expected": "a list of at most 1000 entries",
-              maxItems: 1e3,
-              items: {
-                $ref: "#/definitions/text"
-              }
-            },
-            protocol: {
-              $ref: "#/definitions/text"
-            },
-            mechanism: {
-              $ref: "#/definitions/text"
-            },
-            username: {
-              $ref: "#/definitions/text"
-            },
-            password: {
-              $ref: "#/definitions/text"
-            },
-            skip_auth: {
-              $ref: "#/definitions/boolean"
-            },
-            root_ca: {
-              $ref: "#/definitions/text"
-            },
-            client_cert: {
-              $ref: "#/definitions/text"
-            },
-            client_key: {
-              $ref: "#/definitions/text"
-            },
-            skip_tls_verification: {
-              $ref: "#/definitions/boolean"
-            },
-            kerberos_service_name: {
-              $ref: "#/definitions/text"
-            },
-            kerberos_realm: {
-              $ref: "#/definitions/text"
-            },
-            kerberos_keytab: {
-              $ref: "#/definitions/text"
-            },
-            kerberos_config: {
-              $ref: "#/definitions/text"
-            }
-          }
-        },
-        fieldTypes: {
-          description: "Fields of an event.",
-          type: ["array", "null"],
-          "x-expected": "a list",
-          items: {
-            type: ["object", "null"],
-            "x-expected": "a mapping",
-            properties: {
-              name: {
-                $ref: "#/definitions/text"
-              },
-              type: {
-                $ref: "#/definitions/text"
-              }
-            }
-          }
-        },
-        dedup: {
-          description: "Drops events whose key was seen within a window.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            enabled: {
-              $ref: "#/definitions/boolean"
-            },
-            key: {
-              $ref: "#/definitions/text"
-            },
-            id_field: {
-              $ref: "#/definitions/text"
-            },
-            id_field_type: {
-              $ref: "#/definitions/text"
-            },
-            time_window: {
-              $ref: "#/definitions/duration"
-            }
-          }
-        },
-        amounts: {
-          description: "Amounts of cpu and memory.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            cpu: {
-              $ref: "#/definitions/text"
-            },
-            memory: {
-              $ref: "#/definitions/text"
-            }
-          }
-        },
-        component: {
-          description: "Resources of a component.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            requests: {
-              $ref: "#/definitions/amounts"
-            },
-            limits: {
-              $ref: "#/definitions/amounts"
-            },
-            storage: {
-              type: ["object", "null"],
-              "x-expected": "a mapping",
-              properties: {
-                size: {
-                  $ref: "#/definitions/text"
-                }
-              }
-            },
-            replicas: {
-              $ref: "#/definitions/integer"
-            }
-          }
-        },
-        clickhouseConnection: {
-          description: "How to reach ClickHouse.",
-          type: ["object", "null"],
-          "x-expected": "a mapping",
-          properties: {
-            host: {
-              $ref: "#/definitions/text"
-            },
-            port: {
-              $ref: "#/definitions/text"
-            },
-            http_port: {
-              $ref: "#/definitions/text"
-            },
-            database: {
-              $ref: "#/definitions/text"
-            },
-            username: {
-              $ref: "#/definitions/text"
-            },
-            password: {
-              $ref: "#/definitions/text"
-            },
-            secure: {
-              $ref: "#/definitions/boolean"
-            },
-            skip_certificate_verification: {
-              $ref: "#/definitions/boolean"
-            }
-          }
-        }
-      }
-    };
-  }
-});
-
 // reconciler/migrate/field.ts
 var Field;
 var init_field = __esm({
@@ -28973,15 +30114,8 @@ var init_warning = __esm({
 });
 
 // reconciler/migrate/decode.ts
-function decodable() {
-  if (compiled4 !== void 0) return compiled4;
-  const ajv2 = ownSchemas({ allErrors: true, verbose: true });
-  ajv2.addFormat("duration", (text5) => parseDuration(text5) !== void 0);
-  compiled4 = ajv2.compile(pipeline_v2_schema_default);
-  return compiled4;
-}
 function decode2(document2) {
-  const isDecodable = decodable();
+  const isDecodable = validatorOf("pipeline-v2", formats);
   if (!isDecodable(document2)) throw new MigrationError("undecodable", obstacles(isDecodable.errors ?? []));
   const root = new Field([], document2);
   const directives = root.get("x-sluice");
@@ -29009,10 +30143,11 @@ function isDeeperThan(value, depth2) {
   }
   return level.length > 0;
 }
-var most2, compiled4, kafkaKeys, clickhouseKeys;
+var most2, formats, kafkaKeys, clickhouseKeys;
 var init_decode = __esm({
   "reconciler/migrate/decode.ts"() {
     "use strict";
+    init_validators();
     init_pipeline_v2_schema();
     init_schemas();
     init_limits();
@@ -29020,6 +30155,7 @@ var init_decode = __esm({
     init_field();
     init_warning();
     most2 = 20;
+    formats = { duration: (text5) => parseDuration(text5) !== void 0 };
     kafkaKeys = Object.keys(pipeline_v2_schema_default.definitions.kafkaConnection.properties);
     clickhouseKeys = Object.keys(pipeline_v2_schema_default.definitions.clickhouseConnection.properties);
   }
@@ -30105,919 +31241,6 @@ var init_cli_error = __esm({
   }
 });
 
-// schemas/sluice-config.schema.json
-var sluice_config_schema_default;
-var init_sluice_config_schema = __esm({
-  "schemas/sluice-config.schema.json"() {
-    sluice_config_schema_default = {
-      $schema: "http://json-schema.org/draft-07/schema#",
-      $id: "sluice-config.schema.json",
-      title: "SluiceConfig",
-      description: "Settings of the sluice command. Each is also a flag and an environment variable; a flag wins over the environment, the environment over this file, this file over the default. Relative paths start at the working directory.",
-      type: "object",
-      additionalProperties: false,
-      properties: {
-        repo: {
-          type: "string",
-          minLength: 1,
-          description: "Git repository that holds the pipelines: a local path, or a file://, https://, ssh:// or git:// URL",
-          "x-argument": "URL|PATH",
-          "x-commands": ["run"]
-        },
-        branch: {
-          type: "string",
-          minLength: 1,
-          description: "branch to follow; without it, the branch that the repository's HEAD names",
-          "x-argument": "NAME",
-          "x-commands": ["run"]
-        },
-        tag: {
-          type: "string",
-          minLength: 1,
-          description: "tag to follow, instead of a branch; a moved tag is followed and logged",
-          "x-argument": "NAME",
-          "x-commands": ["run"]
-        },
-        commit: {
-          type: "string",
-          pattern: "^([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$",
-          description: "commit to apply, instead of a branch: its whole hash",
-          "x-argument": "SHA",
-          "x-commands": ["run"],
-          "x-expected": "the whole hash of a commit, 40 digits from 0 to 9 and a to f"
-        },
-        path: {
-          type: "string",
-          minLength: 1,
-          default: ".",
-          description: "folder inside the repository that holds the pipelines",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        git_username: {
-          type: "string",
-          minLength: 1,
-          description: 'user for a repository over https, with --git-password; "git" without it, which hosts that take a token as the password accept',
-          "x-argument": "TEXT",
-          "x-commands": ["run"]
-        },
-        git_password: {
-          type: "string",
-          minLength: 1,
-          description: "password, or token in its place, for a repository over https: a reference such as ${env:NAME} or ${file:/path}, read again at each poll",
-          "x-argument": "REFERENCE",
-          "x-commands": ["run"]
-        },
-        git_token: {
-          type: "string",
-          minLength: 1,
-          description: "bearer token for a repository over https: a reference such as ${env:NAME} or ${file:/path}, read again at each poll",
-          "x-argument": "REFERENCE",
-          "x-commands": ["run"]
-        },
-        git_ssh_key: {
-          type: "string",
-          minLength: 1,
-          description: "file of the private key, without a passphrase, for a repository over ssh",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        git_known_hosts: {
-          type: "string",
-          minLength: 1,
-          description: "file of trusted ssh host keys; without it, the known_hosts of the user that runs sluice. An unknown host is always refused",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        git_ca_file: {
-          type: "string",
-          minLength: 1,
-          description: "file of the certificate authorities that are trusted for a repository over https, instead of those of the system",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        git_max_size: {
-          type: "string",
-          format: "size",
-          "x-from": "1Mi",
-          "x-to": "1Ti",
-          default: "1Gi",
-          description: "most bytes that one fetch of the repository may bring; beyond it the fetch is ended and removed",
-          "x-argument": "SIZE",
-          "x-commands": ["run"],
-          "x-expected": 'a size from 1Mi to 1Ti, such as "1Gi"'
-        },
-        verify_gpg: {
-          type: "string",
-          minLength: 1,
-          description: "file of GPG public keys: a commit that none of them signed is not applied",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        verify_ssh: {
-          type: "string",
-          minLength: 1,
-          description: "file of allowed signers, as ssh-keygen knows them: a commit that none of their SSH keys signed is not applied",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        dir: {
-          type: "string",
-          minLength: 1,
-          description: "plain folder of pipelines to watch, instead of a Git repository",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        data_dir: {
-          type: "string",
-          minLength: 1,
-          default: ".sluice",
-          description: "folder that holds all state; one process at a time owns it",
-          "x-argument": "PATH",
-          "x-commands": [
-            "run",
-            "get",
-            "export",
-            "health",
-            "info",
-            "history",
-            "dlq state",
-            "dlq list",
-            "dlq consume",
-            "dlq purge",
-            "dlq discard",
-            "dlq reprocess",
-            "token show",
-            "token rotate",
-            "sql",
-            "reconcile",
-            "suspend",
-            "stop",
-            "resume",
-            "approve",
-            "rollback",
-            "sample"
-          ]
-        },
-        interval: {
-          type: "string",
-          format: "duration",
-          "x-from": "1s",
-          "x-to": "24h",
-          default: "1m",
-          description: "how often to poll for a new revision",
-          "x-argument": "DURATION",
-          "x-commands": ["run"],
-          "x-expected": 'a duration from 1s to 24h, such as "30s" or "1m"'
-        },
-        vars: {
-          type: "object",
-          maxProperties: 1e3,
-          propertyNames: {
-            pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$"
-          },
-          additionalProperties: {
-            type: "string",
-            maxLength: 4096,
-            not: {
-              pattern: "\\$\\{"
-            }
-          },
-          description: "value of ${var:NAME} in the files, which is shown in plans and status; may be given several times, and wins over --vars",
-          "x-argument": "NAME=VALUE",
-          "x-flag": "--var",
-          "x-commands": ["run", "validate", "plan", "test"],
-          "x-expected": 'NAME=VALUE: a name of letters, digits and _, and a text of at most 4096 characters without "${"'
-        },
-        vars_file: {
-          type: "string",
-          minLength: 1,
-          description: "YAML file of such values, by name; the daemon reads it again at each turn",
-          "x-argument": "FILE",
-          "x-flag": "--vars",
-          "x-commands": ["run", "validate", "plan", "test"]
-        },
-        references: {
-          type: "object",
-          maxProperties: 1e3,
-          propertyNames: {
-            pattern: "^\\$\\{(env:([A-Za-z_][A-Za-z0-9_]{0,127}\\*?|\\*)|file:/([^${}*]{0,1023}/)?(\\*|[^/${}*]{1,255}))\\}$"
-          },
-          additionalProperties: {
-            type: "string",
-            maxLength: 4096,
-            pattern: "^[a-z0-9*-]+(, ?[a-z0-9*-]+)*( towards [A-Za-z0-9_.:*-]+(, ?[A-Za-z0-9_.:*-]+)*)?$"
-          },
-          description: "a secret that pipeline files may use: which reference, by which pipelines, towards which hosts; may be given several times. Without it ${env:SLUICE_SECRET_*} and the files of the folder secrets beside the settings (or /etc/sluice/secrets) are allowed",
-          "x-argument": "REFERENCE=PIPELINES",
-          "x-flag": "--reference",
-          "x-commands": ["run", "validate"],
-          "x-expected": "a reference and who may use it, such as ${env:ORDERS_*}=orders-* or ${file:/run/secrets/*}=* towards *.example.com"
-        },
-        targets: {
-          type: "string",
-          maxLength: 8192,
-          pattern: "^[A-Za-z0-9_.:*/\\[\\]-]{1,260}(, ?[A-Za-z0-9_.:*/\\[\\]-]{1,260}){0,255}$",
-          description: "hosts that pipelines may connect to, ClickHouse servers and Kafka brokers, also those that a cluster advertises: names with *, addresses and ranges, each but a range with a port or without, and commas between them; without it, every host but link-local addresses and those where a cloud gives credentials to machines",
-          "x-argument": "HOST,...",
-          "x-commands": ["run", "validate"],
-          "x-expected": 'names, addresses and ranges, such as "*.example.com, kafka.data.svc:9092, 10.0.0.0/8"'
-        },
-        private_targets: {
-          type: "string",
-          enum: ["allow", "deny"],
-          default: "allow",
-          description: "whether pipelines may connect to addresses of this machine and of private networks that targets does not name by address or range",
-          "x-argument": "allow|deny",
-          "x-commands": ["run", "validate"]
-        },
-        approve: {
-          type: "string",
-          pattern: "^class>=(change|restart|forget|delete)$",
-          description: "hold changes of this class and graver ones back until Git approves each: by its fingerprint in a file of the folder approvals, or in a trailer Sluice-Approve of the newest commit",
-          "x-argument": "class>=CLASS",
-          "x-expected": "one of class>=change, class>=restart, class>=forget, class>=delete",
-          "x-commands": ["run"]
-        },
-        max_deletions: {
-          type: "string",
-          pattern: "^([0-9]{1,6}|(100|[0-9]{1,2})%|[0-9]{1,6} or (100|[0-9]{1,2})%)$",
-          default: "5 or 20%",
-          description: "most pipelines that one revision may delete by removing their files: a number, a share of all owned pipelines, or the greater of both; beyond it, none is deleted",
-          "x-argument": "N|N%",
-          "x-commands": ["run", "plan"],
-          "x-expected": 'a number of pipelines, a share or both, such as "5", "20%" or "5 or 20%"'
-        },
-        hook: {
-          type: "string",
-          format: "listener",
-          default: "off",
-          description: "where a Git host may announce pushes with POST /hook, so that they are applied before the next poll",
-          "x-argument": "HOST:PORT|off",
-          "x-commands": ["run"],
-          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
-        },
-        hook_secret: {
-          type: "string",
-          minLength: 1,
-          description: "the secret that the Git host signs with, as ${env:NAME} or ${file:/path}; during a rotation two, one a line",
-          "x-argument": "REFERENCE",
-          "x-commands": ["run"]
-        },
-        api: {
-          type: "string",
-          format: "listener",
-          default: "127.0.0.1:8081",
-          description: "where the read-only status API and the metrics listen",
-          "x-argument": "HOST:PORT|off",
-          "x-commands": ["run"],
-          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
-        },
-        api_hosts: {
-          type: "string",
-          pattern: "^[A-Za-z0-9_.-]{1,253}(, ?[A-Za-z0-9_.-]{1,253}){0,31}$",
-          description: "host names by which the status API is reached, with commas; addresses, localhost and the host of --api need no entry, and any other name is refused",
-          "x-argument": "NAME,...",
-          "x-commands": ["run"],
-          "x-expected": 'host names without ports, such as "sluice.example.com, sluice.data.svc"'
-        },
-        api_token: {
-          type: "string",
-          minLength: 1,
-          description: "bearer token of the status API, as ${env:NAME} or ${file:/path}; during a rotation several, one a line. Without it, all who reach the status API may read it",
-          "x-argument": "REFERENCE",
-          "x-commands": ["run"]
-        },
-        events: {
-          type: "string",
-          format: "listener",
-          default: "127.0.0.1:8080",
-          description: "where webhook events are received",
-          "x-argument": "HOST:PORT|off",
-          "x-commands": ["run"],
-          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
-        },
-        otlp_grpc: {
-          type: "string",
-          format: "listener",
-          default: "127.0.0.1:4317",
-          description: "where OTLP is received over gRPC",
-          "x-argument": "HOST:PORT|off",
-          "x-commands": ["run"],
-          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
-        },
-        otlp_http: {
-          type: "string",
-          format: "listener",
-          default: "127.0.0.1:4318",
-          description: "where OTLP is received over HTTP",
-          "x-argument": "HOST:PORT|off",
-          "x-commands": ["run"],
-          "x-expected": 'HOST:PORT, [IPv6]:PORT or "off"'
-        },
-        otlp_token: {
-          type: "string",
-          minLength: 1,
-          description: "bearer token of OTLP over gRPC and HTTP, as ${env:NAME} or ${file:/path}; during a rotation several, one a line. Without it, all who reach these listeners may send to every OTLP pipeline",
-          "x-argument": "REFERENCE",
-          "x-commands": ["run"]
-        },
-        tls_cert: {
-          type: "string",
-          minLength: 1,
-          description: "certificate with its chain, PEM: with it and --tls-key every listener takes TLS 1.2 or later, and nothing else; read again when it changes",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        tls_key: {
-          type: "string",
-          minLength: 1,
-          description: "private key of --tls-cert, PEM, without a passphrase",
-          "x-argument": "PATH",
-          "x-commands": ["run"]
-        },
-        insecure: {
-          type: "boolean",
-          default: false,
-          description: "allow listeners without TLS on other addresses than loopback, such as behind a proxy with TLS; for the others, send the token of a server without TLS",
-          "x-commands": ["run", "plan", "export", "import"]
-        },
-        max_connections: {
-          type: "integer",
-          minimum: 1,
-          maximum: 65536,
-          default: 4096,
-          description: "most connections of each listener; beyond it the longest idle one of the address that has most is closed for a new one",
-          "x-argument": "N",
-          "x-commands": ["run"],
-          "x-expected": "a whole number from 1 to 65536"
-        },
-        max_connections_per_address: {
-          type: "integer",
-          minimum: 1,
-          maximum: 65536,
-          default: 1024,
-          description: "most of them from one IPv4 address or IPv6 /64 network, such as that of a proxy; beyond it the longest idle one of the same address is closed for a new one",
-          "x-argument": "N",
-          "x-commands": ["run"],
-          "x-expected": "a whole number from 1 to 65536"
-        },
-        drain_limit: {
-          type: "string",
-          format: "duration",
-          "x-from": "1s",
-          "x-to": "24h",
-          default: "5m",
-          description: "how long the stop of a pipeline writes the events that it holds; the rest stays on disk for the next start",
-          "x-argument": "DURATION",
-          "x-commands": ["run"],
-          "x-expected": 'a duration from 1s to 24h, such as "90s" or "5m"'
-        },
-        otlp_max_concurrent_requests: {
-          type: "integer",
-          minimum: 1,
-          maximum: 1e3,
-          default: 50,
-          description: "OTLP requests that are decoded and stored at once, of at most 4 MiB each; more are refused, to be sent again",
-          "x-argument": "N",
-          "x-commands": ["run"],
-          "x-expected": "a whole number from 1 to 1000"
-        },
-        push_events_per_second: {
-          type: "integer",
-          minimum: 1,
-          maximum: 1e9,
-          description: "most events a second that senders may push to one pipeline; more get 429. Without it, as many as come",
-          "x-argument": "N",
-          "x-commands": ["run"],
-          "x-expected": "a whole number from 1 to 1000000000"
-        },
-        push_bytes_per_second: {
-          type: "string",
-          format: "size",
-          "x-from": "1Ki",
-          "x-to": "1Ti",
-          description: "most bytes a second that senders may push to one pipeline; more get 429. Without it, as many as come",
-          "x-argument": "SIZE",
-          "x-commands": ["run"],
-          "x-expected": 'a size from 1Ki to 1Ti, such as "5Mi"'
-        },
-        stream_max_size: {
-          type: "string",
-          format: "size",
-          "x-from": "8Mi",
-          "x-to": "1Pi",
-          description: "most bytes that the stream of one pipeline holds, whatever its file allows; then its senders get 429. It never holds more than half of what is free beside it on the disk",
-          "x-argument": "SIZE",
-          "x-commands": ["run"],
-          "x-expected": 'a size from 8Mi to 1Pi, such as "10Gi"'
-        },
-        dead_letters_max_size: {
-          type: "string",
-          format: "size",
-          "x-from": "1Mi",
-          "x-to": "1Pi",
-          default: "1Gi",
-          description: "bytes of dead letters at which a pipeline pauses until some are taken out. They never take more than half of what is free beside them on the disk",
-          "x-argument": "SIZE",
-          "x-commands": ["run"],
-          "x-expected": 'a size from 1Mi to 1Pi, such as "1Gi"'
-        },
-        dead_letters_max_count: {
-          type: "integer",
-          minimum: 1,
-          maximum: 1e9,
-          default: 1e6,
-          description: "number of dead letters at which a pipeline pauses until some are taken out",
-          "x-argument": "N",
-          "x-commands": ["run"],
-          "x-expected": "a whole number from 1 to 1000000000"
-        },
-        dead_letters_max_age: {
-          type: "string",
-          format: "duration",
-          "x-from": "1m",
-          "x-to": "87600h",
-          description: "age at which dead letters are removed, counted and logged. Without it, none is",
-          "x-argument": "DURATION",
-          "x-commands": ["run"],
-          "x-expected": 'a duration from 1m to 87600h, such as "720h"'
-        },
-        kafka_session_timeout: {
-          type: "string",
-          format: "duration",
-          "x-from": "1s",
-          "x-to": "30m",
-          default: "30s",
-          description: "a member of a Kafka consumer group without a heartbeat for this long is removed from the group; brokers allow 6s to 30m by default",
-          "x-argument": "DURATION",
-          "x-commands": ["run"],
-          "x-expected": 'a duration from 1s to 30m, such as "30s"'
-        },
-        kafka_heartbeat_interval: {
-          type: "string",
-          format: "duration",
-          "x-from": "100ms",
-          "x-to": "10m",
-          default: "3s",
-          description: "how often a member sends a heartbeat; less than half of --kafka-session-timeout",
-          "x-argument": "DURATION",
-          "x-commands": ["run"],
-          "x-expected": 'a duration from 100ms to 10m, such as "3s"'
-        },
-        kafka_fetch_size: {
-          type: "string",
-          format: "size",
-          "x-from": "1Ki",
-          "x-to": "128Mi",
-          default: "10Mi",
-          description: "most bytes of all partitions of a broker in one fetch; a larger message is still fetched whole",
-          "x-argument": "SIZE",
-          "x-commands": ["run"],
-          "x-expected": 'a size from 1Ki to 128Mi, such as "10Mi"'
-        },
-        kafka_partition_fetch_size: {
-          type: "string",
-          format: "size",
-          "x-from": "1Ki",
-          "x-to": "128Mi",
-          default: "256Ki",
-          description: "most bytes of one partition in one fetch; a larger message is still fetched whole",
-          "x-argument": "SIZE",
-          "x-commands": ["run"],
-          "x-expected": 'a size from 1Ki to 128Mi, such as "256Ki"'
-        },
-        kafka_fetch_wait: {
-          type: "string",
-          format: "duration",
-          "x-from": "10ms",
-          "x-to": "10s",
-          default: "750ms",
-          description: "how long a broker waits for messages before it answers a fetch with what it has; up to eight times as long where none have come for long",
-          "x-argument": "DURATION",
-          "x-commands": ["run"],
-          "x-expected": 'a duration from 10ms to 10s, such as "750ms"'
-        },
-        kafka_metadata_age: {
-          type: "string",
-          format: "duration",
-          "x-from": "1s",
-          "x-to": "1h",
-          default: "1m",
-          description: "how often to look for new partitions and leaders",
-          "x-argument": "DURATION",
-          "x-commands": ["run"],
-          "x-expected": 'a duration from 1s to 1h, such as "1m"'
-        },
-        log_format: {
-          type: "string",
-          enum: ["text", "json"],
-          default: "text",
-          description: "log lines for people or for machines, on standard error",
-          "x-argument": "FORMAT",
-          "x-commands": ["run"]
-        },
-        log_level: {
-          type: "string",
-          enum: ["debug", "info", "warn", "error"],
-          default: "info",
-          description: "least severe log lines that are written",
-          "x-argument": "LEVEL",
-          "x-commands": ["run"]
-        },
-        standby: {
-          type: "boolean",
-          default: false,
-          description: "wait for the data dir while another process holds it, instead of exiting",
-          "x-commands": ["run"]
-        },
-        output: {
-          type: "string",
-          enum: ["text", "json", "yaml"],
-          default: "text",
-          description: "print for people, or one document for programs",
-          "x-argument": "FORMAT",
-          "x-commands": [
-            "get",
-            "health",
-            "info",
-            "history",
-            "sql",
-            "dlq state",
-            "dlq list",
-            "dlq consume",
-            "dlq purge",
-            "dlq discard",
-            "dlq reprocess",
-            "token show",
-            "token rotate",
-            "reconcile",
-            "suspend",
-            "stop",
-            "resume",
-            "approve",
-            "rollback",
-            "validate",
-            "plan",
-            "schema",
-            "migrate",
-            "init",
-            "import",
-            "export",
-            "comment",
-            "test",
-            "sample"
-          ]
-        },
-        watch: {
-          type: "boolean",
-          default: false,
-          description: "go on, and print each row that changes, until Ctrl-C or --timeout",
-          "x-commands": ["get"]
-        },
-        watch_timeout: {
-          type: "string",
-          format: "duration",
-          "x-from": "1s",
-          "x-to": "720h",
-          description: "how long --watch goes on",
-          "x-argument": "DURATION",
-          "x-flag": "--timeout",
-          "x-commands": ["get"],
-          "x-expected": 'a duration from 1s to 720h, such as "10m"'
-        },
-        token_now: {
-          type: "boolean",
-          default: false,
-          description: "refuse the earlier token at once, such as one that others know, instead of after ten minutes",
-          "x-flag": "--now",
-          "x-commands": ["token rotate"]
-        },
-        reconcile_wait: {
-          type: "boolean",
-          default: false,
-          description: "wait until it has ended; exit with 1 if something differs, 2 if a pipeline is not ready, 3 after --timeout",
-          "x-flag": "--wait",
-          "x-commands": ["reconcile"]
-        },
-        reconcile_timeout: {
-          type: "string",
-          format: "duration",
-          "x-from": "1s",
-          "x-to": "24h",
-          default: "5m",
-          description: "how long --wait waits",
-          "x-argument": "DURATION",
-          "x-flag": "--timeout",
-          "x-commands": ["reconcile", "suspend", "stop", "resume", "approve", "rollback"],
-          "x-expected": 'a duration from 1s to 24h, such as "5m"'
-        },
-        wait: {
-          type: "boolean",
-          default: false,
-          description: "wait until it is carried out; exit with 1 if that failed, 3 after --timeout",
-          "x-commands": ["suspend", "stop", "resume", "approve", "rollback"]
-        },
-        suspend_reason: {
-          type: "string",
-          minLength: 1,
-          description: "the reason, shown in the status",
-          "x-argument": "TEXT",
-          "x-flag": "--reason",
-          "x-commands": ["suspend"]
-        },
-        stop_for: {
-          type: "string",
-          format: "duration",
-          "x-from": "1s",
-          "x-to": "720h",
-          default: "1h",
-          description: "how long it stays stopped",
-          "x-argument": "DURATION",
-          "x-flag": "--for",
-          "x-commands": ["stop"],
-          "x-expected": 'a duration from 1s to 720h, such as "2h"'
-        },
-        stop_reason: {
-          type: "string",
-          minLength: 1,
-          description: "the reason, shown in the status",
-          "x-argument": "TEXT",
-          "x-flag": "--reason",
-          "x-commands": ["stop"]
-        },
-        rollback_cancel: {
-          type: "boolean",
-          default: false,
-          description: "follow the newest revision again",
-          "x-flag": "--cancel",
-          "x-commands": ["rollback"]
-        },
-        rollback_dry_run: {
-          type: "boolean",
-          default: false,
-          description: "only show the plan",
-          "x-flag": "--dry-run",
-          "x-commands": ["rollback"]
-        },
-        dlq_all: {
-          type: "boolean",
-          default: false,
-          description: "every dead letter that is in the queue now, up to 10,000, instead of single ones",
-          "x-flag": "--all",
-          "x-commands": ["dlq discard", "dlq reprocess"]
-        },
-        dlq_limit: {
-          type: "integer",
-          minimum: 1,
-          maximum: 1e3,
-          default: 100,
-          description: "dead letters on a page",
-          "x-argument": "N",
-          "x-flag": "--limit",
-          "x-commands": ["dlq list", "dlq consume"],
-          "x-expected": "a whole number from 1 to 1000"
-        },
-        validate_format: {
-          type: "string",
-          enum: ["text", "json", "yaml", "github", "sarif", "junit", "gitlab", "markdown"],
-          default: "text",
-          description: "print problems for people, for programs, or as a CI system reads them",
-          "x-argument": "FORMAT",
-          "x-flag": "--format",
-          "x-commands": ["validate"]
-        },
-        accuracy: {
-          type: "boolean",
-          default: false,
-          description: "say how far the plans of the changes were off",
-          "x-commands": ["history"]
-        },
-        plan_base: {
-          type: "string",
-          minLength: 1,
-          description: "branch, tag or commit that the change starts from: compared is the commit at which the head left it",
-          "x-argument": "REF",
-          "x-flag": "--base",
-          "x-commands": ["plan"]
-        },
-        plan_head: {
-          type: "string",
-          minLength: 1,
-          description: "branch, tag or commit that holds the change, instead of the files as they are",
-          "x-argument": "REF",
-          "x-flag": "--head",
-          "x-commands": ["plan"]
-        },
-        plan_server: {
-          type: "string",
-          pattern: "^https?://",
-          description: "URL of the status API of a running Sluice, to compare with what runs there instead of with a commit, or to export that",
-          "x-argument": "URL",
-          "x-flag": "--server",
-          "x-expected": 'a URL such as "http://127.0.0.1:8081"',
-          "x-commands": ["plan", "export"]
-        },
-        server_token: {
-          type: "string",
-          minLength: 1,
-          description: "token of that API, as ${env:NAME} or ${file:/path}",
-          "x-argument": "REFERENCE",
-          "x-commands": ["plan", "export", "import"]
-        },
-        plan_save: {
-          type: "string",
-          minLength: 1,
-          description: "write the plan with the fingerprints of its changes too, by which they are approved (--approve of sluice run)",
-          "x-argument": "FILE",
-          "x-flag": "--save",
-          "x-commands": ["plan"]
-        },
-        plan_format: {
-          type: "string",
-          enum: ["text", "json", "yaml", "markdown"],
-          default: "text",
-          description: "print the plan for people, for machines, or as a comment of a pull request",
-          "x-argument": "FORMAT",
-          "x-flag": "--format",
-          "x-commands": ["plan"]
-        },
-        comment_existing: {
-          type: "boolean",
-          default: false,
-          description: "only replace a comment that is there: where nothing changes, a pull request needs none",
-          "x-flag": "--existing",
-          "x-commands": ["comment"]
-        },
-        fail_on: {
-          type: "string",
-          enum: ["none", "change", "restart", "forget", "delete", "refuse"],
-          default: "refuse",
-          description: "end with 1 for a change of this level or a graver one",
-          "x-argument": "LEVEL",
-          "x-commands": ["plan"]
-        },
-        migrate_write: {
-          type: "boolean",
-          default: false,
-          description: "write each converted file in its place, instead of printing it",
-          "x-flag": "--write",
-          "x-commands": ["migrate"]
-        },
-        validate_base: {
-          type: "string",
-          minLength: 1,
-          description: "branch, tag or commit that the change starts from: warn of pipelines that are in another file now, and of files whose pipeline has another id",
-          "x-argument": "REF",
-          "x-flag": "--base",
-          "x-commands": ["validate"]
-        },
-        validate_resolve: {
-          type: "boolean",
-          default: false,
-          description: "also ask the servers that valid files name: whether secrets are set, tables take the rows and topics can be read. Changes nothing",
-          "x-flag": "--resolve",
-          "x-commands": ["validate"]
-        },
-        migrate_review: {
-          type: "string",
-          minLength: 1,
-          description: "write what has to be reviewed as a list in Markdown, such as for a pull request, with what each filter does to sample events",
-          "x-argument": "FILE",
-          "x-flag": "--review",
-          "x-commands": ["migrate"]
-        },
-        migrate_samples: {
-          type: "string",
-          minLength: 1,
-          description: "sample events for that list, one JSON a line, besides those of NAME.test.yaml",
-          "x-argument": "FILE",
-          "x-flag": "--samples",
-          "x-commands": ["migrate"]
-        },
-        keep_behaviour: {
-          type: "boolean",
-          default: false,
-          description: "negate filters, so that they keep the same events as in v2; else their text stays, and the file waits for a review",
-          "x-commands": ["migrate", "import"]
-        },
-        import_from: {
-          type: "string",
-          minLength: 1,
-          description: "what is imported: the URL of an engine with the API of version v2 or v3, or a file with pipelines of it",
-          "x-argument": "URL|FILE",
-          "x-flag": "--from",
-          "x-commands": ["import"]
-        },
-        import_into: {
-          type: "string",
-          minLength: 1,
-          default: "pipelines",
-          description: "the folder in which the files are made",
-          "x-argument": "DIR",
-          "x-flag": "--into",
-          "x-commands": ["import"]
-        },
-        sql_format: {
-          type: "string",
-          pattern: "^[A-Za-z0-9]{1,64}$",
-          description: "ClickHouse output format of the answer; by default a table on a terminal, TabSeparatedWithNames elsewhere, JSON with --output json",
-          "x-argument": "NAME",
-          "x-flag": "--format",
-          "x-commands": ["sql"],
-          "x-expected": "the name of a ClickHouse format such as JSONEachRow"
-        },
-        test_format: {
-          type: "string",
-          enum: ["text", "json", "yaml", "junit"],
-          default: "text",
-          description: "print the results for people, for programs, or as JUnit's XML",
-          "x-argument": "FORMAT",
-          "x-flag": "--format",
-          "x-commands": ["test"]
-        },
-        test_name: {
-          type: "string",
-          minLength: 1,
-          description: "run only the tests whose name holds this text",
-          "x-argument": "TEXT",
-          "x-flag": "--name",
-          "x-commands": ["test"]
-        },
-        test_base: {
-          type: "string",
-          minLength: 1,
-          description: "run the events through the pipelines of this branch, tag or commit too, and show those whose outcome changes",
-          "x-argument": "REF",
-          "x-flag": "--base",
-          "x-commands": ["test"]
-        },
-        test_update: {
-          type: "boolean",
-          default: false,
-          description: "write what was found into the files as what is expected",
-          "x-flag": "--update",
-          "x-commands": ["test"]
-        },
-        test_watch: {
-          type: "boolean",
-          default: false,
-          description: "run the tests again at each change of the files, until Ctrl-C",
-          "x-flag": "--watch",
-          "x-commands": ["test"]
-        },
-        test_jobs: {
-          type: "integer",
-          minimum: 1,
-          maximum: 32,
-          default: 4,
-          description: "how many tests run at once",
-          "x-argument": "COUNT",
-          "x-flag": "--jobs",
-          "x-commands": ["test"],
-          "x-expected": "a whole number from 1 to 32"
-        },
-        schema_tests: {
-          type: "boolean",
-          default: false,
-          description: "print the schema of files with tests of pipelines",
-          "x-flag": "--tests",
-          "x-commands": ["schema"]
-        },
-        sample_count: {
-          type: "integer",
-          minimum: 1,
-          maximum: 1e3,
-          default: 10,
-          description: "most events, the oldest first: of dead letters the oldest, of a stream and of topics the newest",
-          "x-argument": "N",
-          "x-flag": "--count",
-          "x-commands": ["sample"],
-          "x-expected": "a whole number from 1 to 1000"
-        },
-        sample_from: {
-          type: "string",
-          enum: ["dead-letters", "stream", "topic"],
-          default: "dead-letters",
-          description: "what is sampled: dead letters, events that the stream of a webhook or OTLP holds and that are not settled, or the topics of Kafka",
-          "x-argument": "WHAT",
-          "x-flag": "--from",
-          "x-commands": ["sample"]
-        },
-        sample_redact: {
-          type: "string",
-          minLength: 1,
-          description: "fields whose values are replaced, such as mail,user.name",
-          "x-argument": "FIELD,...",
-          "x-flag": "--redact",
-          "x-commands": ["sample"],
-          "x-expected": "names of fields with commas"
-        }
-      }
-    };
-  }
-});
-
 // reconciler/cli/invocation/settings.ts
 function textOf2(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -31132,11 +31355,14 @@ var init_settings_table = __esm({
 
 // reconciler/cli/invocation/resolve-settings.ts
 function fits2(name3, value) {
-  const known2 = sluice_config_schema_default.properties;
-  if (!Object.hasOwn(known2, name3)) return false;
-  const validate = compiled5.get(name3) ?? ajv.compile(known2[name3]);
-  compiled5.set(name3, validate);
-  return validate(value);
+  const isValid2 = validatorOf("sluice-config", formats2)({ [name3]: value });
+  return isValid2 && isWithinBounds(sluice_config_schema_default.properties[name3], value);
+}
+function isWithinBounds({ format: format2 = "", "x-from": from, "x-to": to2 }, value) {
+  const read = amounts2[format2];
+  if (read === void 0) return true;
+  const amount = read(value);
+  return (from === void 0 || amount >= read(from)) && (to2 === void 0 || amount <= read(to2));
 }
 function resolveSettings(command2, { flags, env, file }) {
   const taken2 = settingsOf(command2);
@@ -31159,18 +31385,6 @@ function resolveSettings(command2, { flags, env, file }) {
 }
 function dropReplaced(name3, weaker) {
   for (const other of replaced2[name3] ?? []) weaker.delete(other);
-}
-function addBound(keyword, holds) {
-  const compile2 = (bound, parent) => {
-    const read = amounts2["format" in parent ? String(parent.format) : ""];
-    const limit2 = read?.(bound);
-    if (read === void 0 || limit2 === void 0) throw new Error(`${keyword}: expected an amount, found "${bound}"`);
-    return (text5) => {
-      const amount = read(text5);
-      return amount !== void 0 && holds(amount, limit2);
-    };
-  };
-  ajv.addKeyword({ keyword, type: "string", schemaType: "string", errors: false, compile: compile2 });
 }
 function fromFlags(taken2, flags) {
   return new Map(
@@ -31236,10 +31450,11 @@ function problemOfVariable(name3, value) {
   const entry3 = { [name3]: value };
   return fits2("vars", entry3) ? void 0 : mismatch2(setting, entry3);
 }
-var amounts2, ajv, compiled5, replaced2, longest5;
+var amounts2, formats2, replaced2, longest5;
 var init_resolve_settings = __esm({
   "reconciler/cli/invocation/resolve-settings.ts"() {
     "use strict";
+    init_validators();
     init_sluice_config_schema();
     init_schemas();
     init_cli_error();
@@ -31250,12 +31465,11 @@ var init_resolve_settings = __esm({
       duration: parseDuration,
       size: parseQuantity
     };
-    ajv = ownSchemas();
-    ajv.addFormat("listener", (text5) => parseListener(text5) !== void 0);
-    for (const [format2, read] of Object.entries(amounts2)) ajv.addFormat(format2, (text5) => read(text5) !== void 0);
-    addBound("x-from", (amount, bound) => amount >= bound);
-    addBound("x-to", (amount, bound) => amount <= bound);
-    compiled5 = /* @__PURE__ */ new Map();
+    formats2 = {
+      duration: (text5) => parseDuration(text5) !== void 0,
+      size: (text5) => parseQuantity(text5) !== void 0,
+      listener: (text5) => parseListener(text5) !== void 0
+    };
     replaced2 = {
       repo: ["dir"],
       dir: ["repo", ...ofRepository],
@@ -33669,10 +33883,10 @@ var init_shown = __esm({
 
 // reconciler/desired/fingerprint.ts
 function fingerprintOf(desired) {
-  let found2 = made.get(desired);
+  let found2 = made2.get(desired);
   if (found2 === void 0) {
     found2 = fingerprint(desired, desired.directives.state);
-    made.set(desired, found2);
+    made2.set(desired, found2);
   }
   return found2;
 }
@@ -33683,13 +33897,13 @@ function fingerprint(of, state = "") {
 function wishOf({ config, options, directives }) {
   return JSON.stringify([config, options, directives]);
 }
-var import_node_crypto5, made;
+var import_node_crypto5, made2;
 var init_fingerprint = __esm({
   "reconciler/desired/fingerprint.ts"() {
     "use strict";
     import_node_crypto5 = require("node:crypto");
     init_shown();
-    made = /* @__PURE__ */ new WeakMap();
+    made2 = /* @__PURE__ */ new WeakMap();
   }
 });
 
@@ -35253,218 +35467,12 @@ var init_live_state = __esm({
   }
 });
 
-// schemas/live-state.schema.json
-var live_state_schema_default;
-var init_live_state_schema = __esm({
-  "schemas/live-state.schema.json"() {
-    live_state_schema_default = {
-      $schema: "http://json-schema.org/draft-07/schema#",
-      $id: "live-state.schema.json",
-      title: "LiveState",
-      type: "object",
-      description: "What a plan depends on, of a running Sluice: the answer of `GET /api/v1/actual`. Holds no secret: one in plain text is `<secret>`, and references stay. New keys may come while `version` is 1.",
-      required: ["version", "at", "source", "max_deletions", "pipelines", "owned", "under_way", "interrupted", "holds"],
-      properties: {
-        version: { const: 1 },
-        at: {
-          type: "string",
-          pattern: "^\\d{4}-\\d\\d-\\d\\dT[0-9:.]{8,12}Z$",
-          description: "When it was answered: ISO 8601, UTC."
-        },
-        source: {
-          type: "object",
-          description: "What is followed, without credentials.",
-          required: ["kind", "url", "path"],
-          properties: {
-            kind: { enum: ["git", "dir"] },
-            url: { type: "string" },
-            path: { type: "string", description: "The folder in the repository." },
-            branch: { type: "string" },
-            tag: { type: "string" },
-            commit: { type: "string" }
-          }
-        },
-        revision: { type: "string", description: "The revision that was attempted last; absent before the first." },
-        max_deletions: {
-          type: "object",
-          description: "How many pipelines one revision may delete: the greater of both.",
-          required: ["count", "share"],
-          properties: {
-            count: { type: "integer", minimum: 0 },
-            share: {
-              type: "number",
-              minimum: 0,
-              maximum: 100,
-              description: "Percent of the pipelines that are owned."
-            }
-          }
-        },
-        approve: {
-          enum: ["change", "restart", "forget", "delete"],
-          description: "Changes of this class and graver ones wait for an approval in Git; absent where none does."
-        },
-        pipelines: { type: "array", items: { $ref: "#/definitions/pipeline" } },
-        owned: {
-          type: "object",
-          description: "The pipelines that were created from files, or taken over, by id.",
-          additionalProperties: { $ref: "#/definitions/entry" }
-        },
-        under_way: {
-          type: "array",
-          description: "Pipelines whose change is being carried out.",
-          items: { type: "string" }
-        },
-        interrupted: {
-          type: "object",
-          description: "Changes that were begun and not completed, by pipeline.",
-          additionalProperties: {
-            type: "object",
-            required: ["revision", "isOwed"],
-            properties: {
-              revision: { type: "string" },
-              isOwed: { type: "boolean" },
-              successor: { enum: ["Running", "Stopped", "Terminated", "lost"] }
-            }
-          }
-        },
-        holds: {
-          type: "object",
-          description: "What an operator suspended, stopped or pinned.",
-          required: ["version", "pipelines"],
-          properties: {
-            version: { const: 1 },
-            everything: { $ref: "#/definitions/hold" },
-            pipelines: { type: "object", additionalProperties: { $ref: "#/definitions/hold" } },
-            stops: {
-              type: "object",
-              additionalProperties: {
-                allOf: [
-                  { $ref: "#/definitions/hold" },
-                  { type: "object", required: ["until"], properties: { until: { type: "string" } } }
-                ]
-              }
-            },
-            pin: {
-              allOf: [
-                { $ref: "#/definitions/hold" },
-                {
-                  type: "object",
-                  required: ["commit", "revision", "head"],
-                  properties: {
-                    commit: { type: "string" },
-                    revision: { type: "string" },
-                    head: { type: "string" }
-                  }
-                }
-              ]
-            }
-          }
-        }
-      },
-      definitions: {
-        count: { type: "integer", minimum: 0 },
-        hold: {
-          type: "object",
-          required: ["since"],
-          properties: {
-            since: { type: "string" },
-            by: { type: "string" },
-            reason: { type: "string" }
-          }
-        },
-        pipeline: {
-          type: "object",
-          required: ["pipeline_id", "config", "options", "status", "held", "pending_batches", "dead_letters"],
-          properties: {
-            pipeline_id: { type: "string" },
-            config: { type: "object", description: "A pipeline of the version v3, in its canonical form." },
-            options: { type: "object", description: "The keys of `x-sluice` that the engine knows." },
-            directives: { type: "object", description: "The other keys of `x-sluice`, of its last good file." },
-            status: {
-              enum: ["Created", "Running", "Stopping", "Stopped", "Terminating", "Terminated", "Resuming", "Failed"]
-            },
-            failure: { type: "string", description: "Why it failed." },
-            held: {
-              description: "Events that were accepted and are not written.",
-              anyOf: [{ $ref: "#/definitions/count" }, { const: "unknown" }]
-            },
-            pending_batches: { $ref: "#/definitions/count" },
-            dead_letters: { $ref: "#/definitions/count" },
-            lag: { type: "number", minimum: 0, description: "Offsets of its topics that are not settled." },
-            uncommitted: { type: "number", minimum: 0, description: "Settled offsets that are not committed." },
-            keys: { type: "integer", minimum: 0, description: "Keys that dedup remembers." },
-            join: {
-              type: "object",
-              description: "What its join holds; absent without a join, or where that is not known.",
-              required: ["rows"],
-              properties: {
-                events: { type: "integer", minimum: 0, description: "Events that it buffers, of both sides." },
-                rows: {
-                  type: "integer",
-                  minimum: 0,
-                  description: "Rows that it has made and that are not in the table."
-                }
-              }
-            },
-            paused: { type: "string", description: "Why it is paused." },
-            intake: { const: "closed" },
-            secrets: {
-              type: "object",
-              description: "References whose value has changed, and why others have none any more.",
-              required: ["changed", "missing"],
-              properties: {
-                changed: { type: "array", items: { type: "string" } },
-                missing: { type: "array", items: { type: "string" } }
-              }
-            }
-          }
-        },
-        entry: {
-          type: "object",
-          required: ["file", "prune", "suspend"],
-          properties: {
-            file: { type: "string" },
-            prune: { type: "boolean" },
-            suspend: { type: "boolean" },
-            revision: { type: "string" },
-            applied: {
-              type: "string",
-              description: "A digest of its file when it last matched that, without secrets."
-            },
-            left: { type: "string", description: "A digest of what ran at that time, without secrets." },
-            changing: { const: true },
-            terminated: { const: true },
-            ending: { const: true },
-            corrections: {
-              type: "array",
-              items: {
-                type: "object",
-                required: ["at", "fields"],
-                properties: { at: { type: "string" }, fields: { type: "array", items: { type: "string" } } }
-              }
-            },
-            fight: {
-              type: "object",
-              required: ["since", "fields", "times"],
-              properties: {
-                since: { type: "string" },
-                fields: { type: "array", items: { type: "string" } },
-                times: { $ref: "#/definitions/count" }
-              }
-            }
-          }
-        }
-      }
-    };
-  }
-});
-
 // reconciler/preview/read-live-state.ts
 function readLiveState(answer2) {
-  compiled6 ??= ownSchemas().compile(live_state_schema_default);
+  const validate = validatorOf("live-state");
   try {
-    if (!compiled6(answer2)) {
-      const [first3] = compiled6.errors ?? [];
+    if (!validate(answer2)) {
+      const [first3] = validate.errors ?? [];
       throw new LiveStateError(`${first3?.instancePath || "the document"} ${first3?.message ?? "is of another shape"}`);
     }
     return { ...answer2, pipelines: answer2.pipelines.map(canonical2) };
@@ -35498,11 +35506,11 @@ function actualStateOf(live) {
 function actualOf({ directives: _directives, ...pipeline }) {
   return pipeline;
 }
-var LiveStateError, compiled6;
+var LiveStateError;
 var init_read_live_state = __esm({
   "reconciler/preview/read-live-state.ts"() {
     "use strict";
-    init_live_state_schema();
+    init_validators();
     init_schemas();
     LiveStateError = class extends Error {
     };
@@ -42721,7 +42729,6 @@ var import_node_path5 = require("node:path");
 init_ignore();
 init_load();
 init_limits();
-init_folder();
 init_orphaned_tests();
 init_cli_error();
 init_work_tree_of();
@@ -42764,7 +42771,8 @@ function missing2(path2, cause) {
   return new CliError(`${path2}: expected a file or a folder: ${cause.message}`, { cause });
 }
 async function filesOfFolder(folder, { unread, tests }) {
-  const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
+  const { Folder: Folder2 } = await Promise.resolve().then(() => (init_folder(), folder_exports));
+  const revision = await new Folder2({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
   const links = await linksIn(folder, revision.files);
   for (const path2 of links) unread.push({ path: (0, import_node_path5.join)(folder, path2), reason: ofGit });
   const files = withoutIgnored(revision.files).filter(({ path: path2 }) => !links.has(path2));
@@ -43430,17 +43438,23 @@ var package_default = {
     "CHANGELOG.md",
     "SECURITY.md"
   ],
+  imports: {
+    "#validators": {
+      built: "./schemas/validators/built.ts",
+      default: "./schemas/validators/validators.ts"
+    }
+  },
   engines: {
     node: ">=20.19"
   },
   scripts: {
     prepare: "npm run --silent build",
-    build: "npm run --silent build:program && npm run --silent build:threads",
-    "build:program": "esbuild sluice=reconciler/cli/sluice.ts thread=engine/workers/thread.ts clickhouse=engine/embedded-clickhouse/server/server.ts otlp=engine/sources/otlp/decoding/thread.ts quickstart=examples/quickstart/quickstart.ts --splitting --outdir=dist --bundle --platform=node --format=esm --target=node20 --packages=external --log-level=warning",
-    "build:threads": "esbuild pure=reconciler/api/pure/thread.ts files=reconciler/desired/thread.ts --outdir=dist --bundle --platform=node --format=esm --target=node20 --packages=external --log-level=warning",
+    build: "tsx reconciler/cli/build.ts",
     start: "node dist/quickstart.js",
     prestart: "npm run --silent build",
-    test: "vitest run",
+    test: "TESTS=push vitest run",
+    "test:rest": "TESTS=rest vitest run",
+    "test:all": "npm test && npm run test:rest",
     "test:unit": "vitest run --project unit --project mocked",
     action: "tsx .github/actions/validate/generate.ts",
     schemas: "tsx schemas/generate.ts && tsx reconciler/validate/generate.ts && tsx reconciler/cli/generate.ts && tsx engine/expression/reference/generate.ts && tsx engine/sources/otlp/proto/generate.ts",
@@ -43452,7 +43466,7 @@ var package_default = {
     "format:check": "prettier --check .",
     lint: "oxlint --type-aware",
     types: "tsc",
-    check: "npm run format:check && npm run lint && npm run types && npm test"
+    check: "npm run format:check && npm run lint && npm run types && npm run test:all"
   },
   dependencies: {
     "@bokuweb/zstd-wasm": "0.0.27",
@@ -43585,7 +43599,7 @@ var reports = {
   gitlab: gitlabReport,
   markdown: markdownReport
 };
-var formats = Object.keys(reports);
+var formats3 = Object.keys(reports);
 function format(report, as2) {
   return reports[as2](report);
 }

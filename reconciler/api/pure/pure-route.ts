@@ -1,12 +1,18 @@
 import type { RequestHandler } from "express";
 import { sendError } from "../http/api-error.ts";
 import { readBody } from "../http/body.ts";
-import { pureCalls } from "./pure-call.ts";
 import type { PurePath } from "./pure-call.ts";
 import type { PureCalls } from "./pure-calls.ts";
 
+/** The errors for a body that needs more time or memory than one call may use. */
+const exhausted: Readonly<Record<PurePath, { status: number; code: string }>> = {
+  "/api/v1/filter/validate": { status: 400, code: "validation_error" },
+  "/api/v1/transform/expression/evaluate": { status: 400, code: "transformation_error" },
+  "/api/v1/pipeline/migrate-preview": { status: 422, code: "unprocessable_entity" },
+};
+
 /** The paths of the pure calls. */
-export const purePaths = Object.keys(pureCalls) as PurePath[];
+export const purePaths = Object.keys(exhausted) as PurePath[];
 
 /** Answers `POST` on the path of a pure call. It reads the body and nothing else, and changes nothing. */
 export function answerPureCall(path: PurePath, calls: Pick<PureCalls, "ask">): RequestHandler {
@@ -18,7 +24,7 @@ export function answerPureCall(path: PurePath, calls: Pick<PureCalls, "ask">): R
       const answer = await calls.ask(path, bytes, left.signal);
       if (answer === "exhausted") {
         const message = "the body needs more time or memory than one call may use";
-        sendError(res, { ...pureCalls[path].exhausted, message });
+        sendError(res, { ...exhausted[path], message });
       } else {
         res
           .status(answer.status)

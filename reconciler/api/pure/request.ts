@@ -1,6 +1,6 @@
 import type { ValidateFunction } from "ajv";
 import { ExpressionError } from "../../../engine/language.ts";
-import { ownSchemas } from "../../../schemas/index.ts";
+import { ownSchemas } from "../../../schemas/validators/ajv.ts";
 import type { ErrorBody } from "../http/api-error.ts";
 
 /** Compiles the shapes of bodies. */

@@ -5,7 +5,6 @@ import { withoutIgnored } from "../../desired/ignore.ts";
 import { isPipelineFile } from "../../desired/load.ts";
 import { maxFileBytes } from "../../language/limits.ts";
 import type { SourceFile } from "../../language/source-text.ts";
-import { Folder } from "../../git/folder.ts";
 import type { SkippedFile } from "../../git/revision.ts";
 import { isTestFile, pipelinesOfTest } from "../../validate/orphaned-tests.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -99,6 +98,7 @@ function missing(path: string, cause: Error): CliError {
 }
 
 async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<Found[]> {
+  const { Folder } = await import("../../git/folder.ts");
   const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
   const links = await linksIn(folder, revision.files);
   for (const path of links) unread.push({ path: join(folder, path), reason: ofGit });

@@ -1,6 +1,6 @@
-import type { ValidateFunction } from "ajv";
+import { validatorOf } from "#validators";
 import schema from "../../../schemas/sluice-config.schema.json" with { type: "json" };
-import { ownSchemas, parseDuration, parseQuantity } from "../../../schemas/index.ts";
+import { parseDuration, parseQuantity } from "../../../schemas/index.ts";
 import { CliError } from "./cli-error.ts";
 import { type Found, parseListener, Settings } from "./settings.ts";
 import { printable } from "./terminal.ts";
@@ -36,21 +36,30 @@ const amounts: Readonly<Record<string, (text: string) => bigint | undefined>> = 
   size: parseQuantity,
 };
 
-const ajv = ownSchemas();
-ajv.addFormat("listener", (text: string) => parseListener(text) !== undefined);
-for (const [format, read] of Object.entries(amounts)) ajv.addFormat(format, (text) => read(text) !== undefined);
-addBound("x-from", (amount, bound) => amount >= bound);
-addBound("x-to", (amount, bound) => amount <= bound);
+const formats = {
+  duration: (text: string) => parseDuration(text) !== undefined,
+  size: (text: string) => parseQuantity(text) !== undefined,
+  listener: (text: string) => parseListener(text) !== undefined,
+};
 
-const compiled = new Map<string, ValidateFunction>();
-
-/** Whether a value fits its setting. Only the schemas of settings that are given are compiled: most commands have few. */
+/** Whether a value fits its setting. */
 function fits(name: string, value: unknown): boolean {
-  const known: Readonly<Record<string, object>> = schema.properties;
-  if (!Object.hasOwn(known, name)) return false;
-  const validate = compiled.get(name) ?? ajv.compile(known[name]!);
-  compiled.set(name, validate);
-  return validate(value);
+  const isValid = validatorOf("sluice-config", formats)({ [name]: value });
+  return isValid && isWithinBounds(schema.properties[name as SettingName] as Bounds, value);
+}
+
+interface Bounds {
+  format?: string;
+  "x-from"?: string;
+  "x-to"?: string;
+}
+
+/** A valid amount is compared with its bounds, which are of the same format. */
+function isWithinBounds({ format = "", "x-from": from, "x-to": to }: Bounds, value: unknown): boolean {
+  const read = amounts[format];
+  if (read === undefined) return true;
+  const amount = read(value as string)!;
+  return (from === undefined || amount >= read(from)!) && (to === undefined || amount <= read(to)!);
 }
 
 /**
@@ -94,20 +103,6 @@ const replaced: Readonly<Partial<Record<string, readonly SettingName[]>>> = {
 
 function dropReplaced(name: string, weaker: Layer): void {
   for (const other of replaced[name] ?? []) weaker.delete(other);
-}
-
-/** A keyword that bounds an amount by another one of the same format. */
-function addBound(keyword: string, holds: (amount: bigint, bound: bigint) => boolean): void {
-  const compile = (bound: string, parent: object) => {
-    const read = amounts["format" in parent ? String(parent.format) : ""];
-    const limit = read?.(bound);
-    if (read === undefined || limit === undefined) throw new Error(`${keyword}: expected an amount, found "${bound}"`);
-    return (text: string): boolean => {
-      const amount = read(text);
-      return amount !== undefined && holds(amount, limit);
-    };
-  };
-  ajv.addKeyword({ keyword, type: "string", schemaType: "string", errors: false, compile });
 }
 
 function fromFlags(taken: Setting[], flags: SettingOrigins["flags"]): Layer {

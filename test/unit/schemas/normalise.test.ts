@@ -3,7 +3,8 @@ import { load as loadYaml } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { engineOptions, normalise, tidy, type PipelineV3 } from "../../../schemas/index.ts";
 import { schemaErrors } from "../../../schemas/schema.ts";
-import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
+import { runsOf } from "../../support/cases.ts";
+import { arbitraryPipeline } from "./arbitrary-pipeline.ts";
 import { goodPipeline, joinPipeline } from "../../support/pipeline-file.ts";
 
 const good = loadYaml(goodPipeline) as PipelineV3;
@@ -132,7 +133,7 @@ test("whatever the schema allows has a canonical form, which it allows too and w
       expect(normalise(config as unknown as PipelineV3)).toEqual(config);
       expect(normalise(document, config)).toEqual(config);
     }),
-    { numRuns: 200 },
+    { numRuns: runsOf(200) },
   );
 });
 

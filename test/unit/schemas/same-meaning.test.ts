@@ -4,11 +4,11 @@ import type { DesiredPipeline } from "../../../reconciler/desired/desired-state.
 import { plan } from "../../../reconciler/plan/decide/index.ts";
 import { engineOptions, normalise, schemaErrors, tidy, type PipelineV3 } from "../../../schemas/index.ts";
 import { canonicalColumnType } from "../../../schemas/normalise.ts";
-import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
-import { respelled } from "../../support/respelled.ts";
+import { arbitraryPipeline } from "./arbitrary-pipeline.ts";
+import { respelled } from "./respelled.ts";
 import { runsOf } from "../../support/cases.ts";
 
-const numRuns = runsOf(1000);
+const numRuns = runsOf(300);
 const seeds = fc.nat();
 
 /** Transforms of one type for one source cannot be told apart by what they are for, so their order has a meaning. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
-import { ownSchemas } from "../../../schemas/index.ts";
+import { ownSchemas } from "../../../schemas/validators/ajv.ts";
 
 const folder = new URL("../../../schemas/", import.meta.url);
 const files = readdirSync(folder).filter((name) => name.endsWith(".schema.json"));
