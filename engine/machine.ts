@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import type { Disk } from "./core/disk.ts";
 import type { TableStore } from "./core/store.ts";
+import { type EmbeddedServer, LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
 import { compactStore } from "./state/compaction.ts";
 import { makeFolders } from "./state/durable-files.ts";
@@ -25,6 +26,8 @@ export interface Machine {
   segments?: SegmentSizes;
   /** Starts a thread that runs pipelines. */
   spawnThread(): WorkerLike;
+  /** The embedded ClickHouse of a data dir, started when first needed. */
+  embedClickHouse(dataDir: string, log: Log): EmbeddedServer;
 }
 
 /** This machine: a locked folder, LMDB, its disk and worker threads of this process. */
@@ -33,6 +36,7 @@ export const thisMachine: Machine = {
   openStore: openDurably,
   disk: systemDisk,
   spawnThread,
+  embedClickHouse: (dataDir, log) => new LazyEmbeddedClickHouse(dataDir, log),
 };
 
 /**

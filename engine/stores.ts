@@ -1,7 +1,7 @@
 import { Catalog } from "./catalog/catalog.ts";
 import { defaultDeadLetterLimits } from "./core/dead-letter.ts";
 import type { TableStore } from "./core/store.ts";
-import { LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
+import type { EmbeddedServer } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import { thisMachine } from "./machine.ts";
 import type { EngineSettings } from "./settings.ts";
 import type { OwnedFolder } from "./state/data-dir.ts";
@@ -27,13 +27,13 @@ export interface Stores {
   deletions: Deletions;
   letters: DeadLetters;
   streams: Streams;
-  embedded: LazyEmbeddedClickHouse;
+  embedded: EmbeddedServer;
   recorder: Recorder;
 }
 
 /** Takes the data dir and opens what lies in it. Throws DATA_DIR_HELD and DATA_DIR_NEWER; nothing stays open then. */
 export async function openStores({ log, registry, standby, ...settings }: StoreSettings): Promise<Stores> {
-  const { takeDataDir, openStore, disk, segments } = { ...thisMachine, ...settings.machine };
+  const { takeDataDir, openStore, disk, segments, embedClickHouse } = { ...thisMachine, ...settings.machine };
   const dataDir = await takeDataDir(settings.dataDir, standby);
   try {
     const store = await openStore(dataDir.folder("state"), log);
@@ -47,7 +47,7 @@ export async function openStores({ log, registry, standby, ...settings }: StoreS
       ...(settings.streamMaxBytes !== undefined && { maxBytes: settings.streamMaxBytes }),
       ...(segments !== undefined && { sizes: segments }),
     });
-    const embedded = new LazyEmbeddedClickHouse(dataDir.path, log);
+    const embedded = embedClickHouse(dataDir.path, log);
     const recorder = new Recorder(log, registry);
     return { dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };
   } catch (error) {

@@ -1,8 +1,18 @@
 import { EmbeddedClickHouse } from "./embedded-clickhouse.ts";
 import type { Log } from "../telemetry/log.ts";
 
+/** What an engine asks of the ClickHouse that it carries. */
+export interface EmbeddedServer {
+  /** The address to reach it. Starts it if it does not run. Throws CLICKHOUSE_MISSING if chDB is not installed. */
+  connection(): Promise<{ url: string; socketPath: string; username: string; password: string }>;
+  /** The result of one statement as ClickHouse prints it in `format`. */
+  query(statement: string, format?: string, database?: string): Promise<string>;
+  /** Ends it, if it runs. */
+  close(): Promise<void>;
+}
+
 /** The embedded ClickHouse of this process, started when first needed. */
-export class LazyEmbeddedClickHouse {
+export class LazyEmbeddedClickHouse implements EmbeddedServer {
   readonly #dataDir: string;
   readonly #log: Log;
   #server: Promise<EmbeddedClickHouse> | undefined;
@@ -12,13 +22,11 @@ export class LazyEmbeddedClickHouse {
     this.#log = log;
   }
 
-  /** The address to reach it. Starts it if it does not run. Throws CLICKHOUSE_MISSING if chDB is not installed. */
   async connection(): Promise<{ url: string; socketPath: string; username: string; password: string }> {
     const { url, socketPath, username, password } = await this.#started();
     return { url, socketPath, username, password };
   }
 
-  /** The result of one statement as ClickHouse prints it in `format`. */
   async query(statement: string, format?: string, database?: string): Promise<string> {
     const server = await this.#started();
     return server.query(statement, format, database);

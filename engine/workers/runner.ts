@@ -13,7 +13,7 @@ import type { Catalog, CatalogEntry } from "../catalog/catalog.ts";
 import type { DeadLetters } from "../state/dead-letters.ts";
 import { isPassing } from "../state/storage-error.ts";
 import { isPushed } from "../sources/registry.ts";
-import { LazyEmbeddedClickHouse } from "../embedded-clickhouse/lazy-embedded-clickhouse.ts";
+import type { EmbeddedServer } from "../embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import type { Streams } from "../streams/streams.ts";
 import { checkToken } from "../catalog/access-tokens.ts";
 import { checkTargets } from "../catalog/targets.ts";
@@ -32,7 +32,7 @@ export interface RunnerOptions {
   journal: StoreJournal;
   letters: DeadLetters;
   streams: Streams;
-  embedded: LazyEmbeddedClickHouse;
+  embedded: EmbeddedServer;
   /** The names of this process in Kafka groups, and the settings of Kafka. */
   kafka: PipelineSpec["kafka"];
   secrets: SecretSource;

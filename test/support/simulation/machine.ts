@@ -36,7 +36,7 @@ export class SimulatedMachine {
   }
 
   /** What an engine that is a part of `life` asks of this machine. */
-  host(life: Life): Omit<Machine, "spawnThread"> {
+  host(life: Life): Omit<Machine, "spawnThread" | "embedClickHouse"> {
     const disk = this.diskOf(life);
     return {
       disk,
