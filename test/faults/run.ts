@@ -10,9 +10,10 @@ import { killKafka } from "./kafka-matrix.ts";
 import { brokenByOutages, sufferOutages } from "./kafka-outages.ts";
 import { type KafkaServers, withKafka } from "./kafka-servers.ts";
 import { transcript } from "./on-call/transcript.ts";
+import { lineOf as scoreLineOf, mutate, tooLittleFound } from "./mutants.ts";
 import { killUnderExporters } from "./otlp-kills.ts";
 import { brokenByKills } from "./otlp-report.ts";
-import { brokenBy, suffer } from "./outages.ts";
+import { brokenBy, suffer, tooMuchMemory } from "./outages.ts";
 import { plantFaults } from "./planted.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
@@ -26,11 +27,18 @@ interface Options {
   kills: number;
   /** Events of one run, where a run has an end. */
   events: number;
+  /** Mutants of the sources. */
+  mutants: number;
   seed: number;
 }
 
+interface Fault extends Omit<Options, "mutants" | "seed"> {
+  mutants?: number;
+  run: (options: Options) => Promise<boolean>;
+}
+
 /** `npm run faults -- NAME`: the long forms. Each prints what it counted, and resolves with whether every promise was kept. */
-const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) => Promise<boolean> }> = {
+const faults: Record<string, Fault> = {
   attacks: { kills: 0, events: 0, run: runAttacks },
   cases: { kills: 0, events: 0, run: runCases },
   crash: { kills: 50, events: 0, run: runCrash },
@@ -38,6 +46,7 @@ const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) =
   external: { kills: 30, events: 0, run: runExternal },
   kafka: { kills: 30, events: 1_000_000, run: runKafka },
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
+  mutants: { kills: 0, events: 0, mutants: 300, run: runMutants },
   "on-call": { kills: 0, events: 0, run: runOnCall },
   otlp: { kills: 50, events: 0, run: runOtlp },
   outages: { kills: 0, events: 0, run: runOutages },
@@ -107,7 +116,14 @@ async function runKafkaOutages(): Promise<boolean> {
   const hard = { each: 90_000, cut: false, log: (line: string) => console.log(line) };
   const report = await withKafka((servers) => sufferOutages({ ...servers, ...hard }));
   console.log(JSON.stringify(report, undefined, 2));
-  return isUnbroken(brokenByOutages(report));
+  return isUnbroken([...brokenByOutages(report), ...tooMuchMemory(report)]);
+}
+
+/** Prints the mutants that survive, and the score of each room. */
+async function runMutants(options: Options): Promise<boolean> {
+  const scores = await mutate({ ...options, log: (line) => console.log(line) });
+  for (const score of scores) console.log(scoreLineOf(score));
+  return isUnbroken(tooLittleFound(scores));
 }
 
 /** Prints what an on-call sees of each situation. FAULTS_ONLY, a pattern, picks some by their names. */
@@ -124,7 +140,7 @@ async function runOtlp(options: Options): Promise<boolean> {
 async function runOutages(): Promise<boolean> {
   const report = await suffer({ each: 90_000, cut: false, log: (line) => console.log(line) });
   console.log(JSON.stringify(report, undefined, 2));
-  return isUnbroken(brokenBy(report));
+  return isUnbroken([...brokenBy(report), ...tooMuchMemory(report)]);
 }
 
 /** FAULTS_ONLY picks faults by a part of their names. */
@@ -173,19 +189,27 @@ function isUnbroken(problems: readonly string[]): boolean {
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { kills: { type: "string" }, events: { type: "string" }, seed: { type: "string" } },
+  options: {
+    kills: { type: "string" },
+    events: { type: "string" },
+    mutants: { type: "string" },
+    seed: { type: "string" },
+  },
 });
 const [name = ""] = positionals;
 const fault = Object.hasOwn(faults, name) ? faults[name] : undefined;
 const kills = Number(values.kills ?? fault?.kills);
 const events = Number(values.events ?? fault?.events);
+const mutants = Number(values.mutants ?? fault?.mutants ?? 0);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
-if (fault === undefined || ![kills, events, seed].every(Number.isInteger)) {
+if (fault === undefined || ![kills, events, mutants, seed].every(Number.isInteger)) {
   const names = Object.keys(faults).join(", ");
-  console.error(`usage: npm run faults -- NAME [--kills N] [--events N] [--seed N], where NAME is one of: ${names}`);
+  const options = "[--kills N] [--events N] [--mutants N] [--seed N]";
+  console.error(`usage: npm run faults -- NAME ${options}, where NAME is one of: ${names}`);
   process.exitCode = 1;
 } else {
   execFileSync("npm", ["run", "--silent", "build"], { stdio: "inherit" });
-  console.log(`faults -- ${name} --kills ${kills} --events ${events} --seed ${seed}`);
-  process.exitCode = (await fault.run({ kills, events, seed })) ? 0 : 1;
+  const counts = `--kills ${kills} --events ${events}${mutants === 0 ? "" : ` --mutants ${mutants}`}`;
+  console.log(`faults -- ${name} ${counts} --seed ${seed}`);
+  process.exitCode = (await fault.run({ kills, events, mutants, seed })) ? 0 : 1;
 }
