@@ -1,8 +1,10 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { dirname, join } from "node:path";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
-import { isEveryCase } from "./test/support/cases.ts";
 import { memoryFolder } from "./test/support/memory-folder.ts";
+import { type Run, RunReporter } from "./test/support/run-reporter.ts";
 
 /** Tests that need neither the built program nor a server. */
 const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "test/architecture.test.ts"];
@@ -10,13 +12,54 @@ const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "
 const mocked = ["test/unit/**/*.mocked.test.ts"];
 /** Those that take up to two minutes: each has a process of its own, which what it leaves behind ends with. */
 const long = ["test/{e2e,faults,fuzz,security}/**/*.test.ts"];
-/** Tests of the Kafka that the other tests start, and of no part of Sluice. */
-const ofTestKafka = isEveryCase ? [] : ["test/integration/test-kafka/**"];
 
 /** Their files are on no disk, but for the long tests: these fill disks, and kill what writes to them. */
 const env = { TMPDIR: memoryFolder() };
 
 const globalSetup = ["test/support/build.ts", "test/support/kafka/shared-broker.ts"];
+
+/** `npm test` leaves out what has the tag `rest`, `npm run test:rest` runs only that, and `npx vitest run` runs everything. */
+const tags = [
+  { name: "rest", description: "much like another test: run by `npm run test:rest`, and not by `npm test`" },
+];
+const runs: Record<string, Run & { tagsFilter: string[] }> = {
+  push: {
+    command: "npm test",
+    processorSeconds: 300,
+    leavesOut: (its) => its.includes("rest"),
+    tagsFilter: ["!rest"],
+  },
+  rest: {
+    command: "npm run test:rest",
+    processorSeconds: 400,
+    leavesOut: (its) => !its.includes("rest"),
+    tagsFilter: ["rest"],
+  },
+};
+const tests = process.env["TESTS"] ?? "";
+const run = runs[tests];
+
+/** Test files that would be loaded for nothing. */
+function idleFiles(): string[] {
+  if (run === undefined) return [];
+  const files = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".test.ts"));
+  return files
+    .map((path) => join("test", path))
+    .filter((path) => {
+      const isWholeRest = readFileSync(path, "utf8").startsWith("/** @module-tag rest");
+      return tests === "push" ? isWholeRest : !isWholeRest && !mayHoldRest(path);
+    });
+}
+
+/** Whether a test of the file may have the tag: it stands there, or in a suite of the same folder that the file runs. */
+function mayHoldRest(path: string, seen = new Set<string>()): boolean {
+  if (seen.has(path) || !existsSync(path)) return false;
+  seen.add(path);
+  const text = readFileSync(path, "utf8");
+  if (text.includes(`tags: ["rest"]`)) return true;
+  const besides = [...text.matchAll(/ from "\.\/([\w-]+\.ts)"/g)].map(([, name = ""]) => join(dirname(path), name));
+  return besides.some((beside) => mayHoldRest(beside, seen));
+}
 
 /** When a file runs: first the long ones, then the others, by the modules that they share. */
 function turnOf({ project }: TestSpecification): number {
@@ -31,6 +74,14 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+const idle = idleFiles();
+
+/** A project of the run: the tests of some files. */
+function projectOf(name: string, of: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
+  const exclude = [...(of?.exclude ?? []), ...idle];
+  return { extends: true, test: { ...of, name, exclude, tags, ...(run && { tagsFilter: run.tagsFilter }) } };
+}
+
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
@@ -39,24 +90,22 @@ export default defineConfig({
     pool: "forks",
     // Tests wait for their servers for about a third of their time.
     maxWorkers: 2 * availableParallelism(),
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
-    reporters: ["default", ["json", { outputFile: ".cache/test-report.json" }]],
+    expect: { poll: { timeout: 60_000 } },
+    reporters:
+      run === undefined ? ["default", ["json", { outputFile: ".cache/test-report.json" }]] : [new RunReporter(run)],
     projects: [
-      { extends: true, test: { name: "unit", include: unit, exclude: mocked, isolate: false, env } },
-      { extends: true, test: { name: "mocked", include: mocked, env } },
-      { extends: true, test: { name: "long", include: long, globalSetup } },
-      {
-        extends: true,
-        test: {
-          name: "whole",
-          include: ["test/**/*.test.ts"],
-          exclude: [...unit, ...long, ...ofTestKafka],
-          isolate: false,
-          env,
-          globalSetup,
-        },
-      },
+      projectOf("unit", { include: unit, exclude: mocked, isolate: false, env }),
+      projectOf("mocked", { include: mocked, env }),
+      projectOf("long", { include: long, globalSetup }),
+      projectOf("whole", {
+        include: ["test/**/*.test.ts"],
+        exclude: [...unit, ...long],
+        isolate: false,
+        env,
+        globalSetup,
+      }),
     ],
   },
 });

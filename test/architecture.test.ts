@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { breaches, crowdedFolders, mostFiles, twoWayFolders, type SourceText } from "./support/import-rules.ts";
+import { breaches, crowdedFolders, mostFiles, twoWayFolders, type SourceText } from "./unit/docs/import-rules.ts";
 
 const files = ["schemas", "engine", "reconciler", "examples"].flatMap(sourcesBelow);
 

@@ -7,7 +7,7 @@ const ok: Answer = { kind: "ok" };
 /** Of a connection that broke after the insert was sent, or a part of it. */
 const lost = { class: "transient", name: "network_io", connection: "lost" } as const;
 /** 12 MB: more than a server parses in one go. */
-const largeBlock: Row[] = Array.from({ length: 50_000 }, (_, id) => ({ id, text: `${id}`.padEnd(240, ".") }));
+const largeBlock: Row[] = Array.from({ length: 5_000 }, (_, id) => ({ id, text: `${id}`.padEnd(2_400, ".") }));
 
 /** Inserts otherwise. */
 const inserts =

@@ -2,7 +2,8 @@ import { afterAll, beforeAll } from "vitest";
 import type { sinkKinds } from "../../engine/sinks/registry.ts";
 import { sinkOn } from "../integration/sink/support.ts";
 import { ClickHouseProxy } from "../support/clickhouse-proxy.ts";
-import { startClickHouse, type TestClickHouse } from "../support/clickhouse.ts";
+import type { TestClickHouse } from "../support/clickhouse.ts";
+import { useClickHouse } from "../support/shared-clickhouse.ts";
 import type { NetworkUnderTest, Row, SinkUnderTest, TargetUnderTest, ViewsUnderTest } from "./sink-scene.ts";
 import { sinkSuite } from "./sink.ts";
 
@@ -10,7 +11,7 @@ let server: TestClickHouse;
 let tables = 0;
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  server = await useClickHouse();
   await run("CREATE DATABASE d");
 });
 
@@ -21,7 +22,7 @@ const makes: Readonly<Record<keyof typeof sinkKinds, () => Promise<SinkUnderTest
   clickhouse,
 };
 
-for (const [name, make] of Object.entries(makes)) sinkSuite(name, make);
+for (const [name, make] of Object.entries(makes)) sinkSuite(name, make, { tags: ["rest"] });
 
 const run = (query: string): Promise<unknown> => server.client.command({ query });
 

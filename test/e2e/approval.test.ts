@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Reconcile } from "../../examples/quickstart/daemon.ts";
 import { pipelineFile, tokenEnv, Workplace } from "../support/daemon.ts";
@@ -20,7 +21,7 @@ afterEach(async () => {
 const dedup = (key: string): string =>
   `transforms: [{ type: dedup, source_id: input, config: { key: ${key}, time_window: 1h } }]`;
 
-test("sluice run --approve holds a change back until its trailer is pushed", { timeout: 60_000 }, async () => {
+test("sluice run --approve holds a change back until its trailer is pushed", { timeout: 180_000 }, async () => {
   await repository.commit({ "pipelines/orders.yaml": pipelineFile("orders", { rest: dedup("id") }) });
   const args = ["--repo", repository.path, "--path", "pipelines", "--approve", "class>=forget"];
   const daemon = await place.start({ args, env: tokenEnv });

@@ -8,12 +8,12 @@ const megabyte = 1024 * 1024;
 
 test(
   "a full disk: nothing is answered 202 that is not kept, and all goes on when there is room",
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async ({ skip }) => {
     requireOrSkip(SmallDisk.obstacle(), skip);
     const place = await Workplace.make();
     await mkdir(place.dataDir);
-    const disk = await SmallDisk.make(place.dataDir, 400);
+    const disk = await SmallDisk.make(place.dataDir, 300);
     try {
       // The delay is longer than it takes to fill the disk: some events are not written yet by then.
       await place.write(

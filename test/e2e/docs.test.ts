@@ -10,7 +10,7 @@ import { PipelineRepository } from "../../examples/quickstart/repository.ts";
 import { sluice } from "../support/daemon.ts";
 import { classPath } from "../support/kafka/distribution.ts";
 import { commandLine } from "../support/kafka/java.ts";
-import { useOwnKafka } from "../support/kafka/use-kafka.ts";
+import { useKafka } from "../support/kafka/use-kafka.ts";
 import { freeAddresses } from "../support/ports.ts";
 import { blocksOf, pages, type Block } from "../support/docs/pages.ts";
 import { scriptOf, type Addresses } from "../support/docs/script.ts";
@@ -30,7 +30,6 @@ interface Scene {
   addresses: Addresses;
 }
 
-const kafka = useOwnKafka();
 let tools: string;
 
 /** A reader types `npx sluice` in a checkout, and `sluice` where that is installed. */
@@ -51,19 +50,19 @@ afterAll(() => remove(tools));
 
 describe("a page that starts Sluice, or is of an example", () => {
   const starting = withCommands.filter((page) => hasOwnScene(page) && !needsKafka(page));
+  const [first, others] = [
+    starting.filter(({ path }) => path === "README.md"),
+    starting.filter(({ path }) => path !== "README.md"),
+  ];
 
-  test.each(starting)("$path", { timeout: 180_000 }, async ({ blocks }) => {
-    const scene = await newScene();
-    try {
-      await run(blocks, scene);
-    } finally {
-      await remove(scene.folder);
-    }
-  });
+  test.each(first)("$path", { timeout: 300_000 }, runAlone);
+  test.each(others)("$path", { tags: ["rest"], timeout: 300_000 }, runAlone);
 });
 
 describe("a page of an example that needs a Kafka", () => {
-  test.each(withCommands.filter(needsKafka))("$path", { timeout: 240_000 }, async ({ blocks }) => {
+  const kafka = useKafka();
+
+  test.each(withCommands.filter(needsKafka))("$path", { tags: ["rest"], timeout: 300_000 }, async ({ blocks }) => {
     const [broker = ""] = kafka().access.plaintext;
     await writeFile(join(tools, "class-path"), await classPath());
     const scene = await newScene();
@@ -104,14 +103,14 @@ describe("a page for those whose Sluice runs", () => {
       },
     });
     await daemon.reconciled(head);
-  }, 120_000);
+  }, 180_000);
 
   afterAll(async () => {
     await daemon?.stop();
     await remove(scene.folder);
   });
 
-  test.each(running)("$path", { timeout: 120_000 }, async ({ blocks }) => {
+  test.each(running)("$path", { tags: ["rest"], timeout: 300_000 }, async ({ blocks }) => {
     const folder = join(scene.folder, "repository");
     // Without the files of the pages before.
     await promisify(execFile)("git", ["clean", "-fdq", "--exclude", ".sluice"], { cwd: folder });
@@ -147,6 +146,16 @@ async function newScene(): Promise<Scene> {
   return { folder, addresses };
 }
 
+/** Runs the commands of a page in a folder of their own. */
+async function runAlone({ blocks }: { blocks: readonly Block[] }): Promise<void> {
+  const scene = await newScene();
+  try {
+    await run(blocks, scene);
+  } finally {
+    await remove(scene.folder);
+  }
+}
+
 /** Runs the commands of a page in one shell; fails with what they printed where one does. */
 async function run(blocks: readonly Block[], { folder, addresses }: Scene): Promise<void> {
   const env = {
@@ -162,7 +171,7 @@ async function run(blocks: readonly Block[], { folder, addresses }: Scene): Prom
     SLUICE_OTLP_HTTP: addresses["127.0.0.1:4318"],
   };
   const script = scriptOf(blocks, addresses);
-  const options = { cwd: folder, env, timeout: 150_000, maxBuffer: 1 << 26 };
+  const options = { cwd: folder, env, timeout: 280_000, maxBuffer: 1 << 26 };
   const { isDone, output } = await new Promise<{ isDone: boolean; output: string }>((resolve) => {
     execFile("bash", ["-c", script], options, (error, stdout, stderr) => {
       resolve({ isDone: error === null, output: `${stdout}\n${stderr}` });

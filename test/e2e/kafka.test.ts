@@ -1,7 +1,9 @@
+/** @module-tag rest */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { PipelineHealth } from "../../engine/index.ts";
 import type { Daemon } from "../../examples/quickstart/daemon.ts";
-import { startClickHouse, type TestClickHouse } from "../support/clickhouse.ts";
+import type { TestClickHouse } from "../support/clickhouse.ts";
+import { useClickHouse } from "../support/shared-clickhouse.ts";
 import { ClickHouseProxy, exception } from "../support/clickhouse-proxy.ts";
 import { Workplace } from "../support/daemon.ts";
 import { useKafka } from "../support/kafka/use-kafka.ts";
@@ -16,7 +18,7 @@ const kafka = useKafka();
 
 beforeEach(async () => {
   place = await Workplace.make();
-  server = await startClickHouse();
+  server = await useClickHouse();
   proxy = await ClickHouseProxy.start(server.url);
 });
 
@@ -36,14 +38,8 @@ const args = (): string[] => [
   "200ms",
 ];
 
-interface Said {
-  filter?: string;
-  xSluice?: string;
-  storage?: string;
-}
-
 /** What the file says; a commit writes it anew. */
-function file(topic: string, { filter = "true", xSluice = "{}", storage = "1Gi" }: Said = {}): Promise<void> {
+function file(topic: string, filter = "true"): Promise<void> {
   const brokers = JSON.stringify(kafka().access.plaintext);
   return place.write(
     "orders.yaml",
@@ -59,7 +55,7 @@ transforms:
   - { type: filter, source_id: orders, config: { expression: "${filter}" } }
   - { type: dedup, source_id: orders, config: { key: id, time_window: 1h } }
 resources:
-  transform: [{ source_id: orders, storage: { size: ${storage} } }]
+  transform: [{ source_id: orders, storage: { size: 1Gi } }]
 sink:
   type: clickhouse
   connection_params:
@@ -73,7 +69,6 @@ sink:
   mapping: [{ name: id, column_name: id, column_type: Int64 }]
   max_batch_size: 500
   max_delay_time: 200ms
-x-sluice: ${xSluice}
 `,
   );
 }
@@ -122,7 +117,7 @@ test("a filter that is committed between a kill and the next start holds from th
   const sent = (await ids()).filter((id) => id > 1_000);
   expect(sent.length).toBeGreaterThan(0);
   proxy.decide();
-  await file(topic, { filter: "int(id) % 2 == 0" });
+  await file(topic, "int(id) % 2 == 0");
   const second = await place.start({ args: args() });
   // What may be in the table goes by the filter that it was prepared with; what was not prepared by the new one.
   const later = span(1_001, 1_500).filter((id) => id % 2 === 0 || sent.includes(id));
@@ -136,29 +131,4 @@ test("a filter that is committed between a kill and the next start holds from th
   await holds(second, [...span(1, 1_000), ...later, ...span(1_501, 2_000).filter((id) => id % 2 === 0)]);
   const { counters } = (await second.health(pipeline_id)) as unknown as PipelineHealth;
   expect(counters.batches_replayed).toBeGreaterThan(0);
-});
-
-test("a refused change is carried out by recreate: the group goes on where it stood", async () => {
-  const topic = await newTopic();
-  await file(topic);
-  const daemon = await place.start({ args: args() });
-  await produce(topic, 1, 600);
-  await holds(daemon, span(1, 600));
-  await file(topic, { storage: "2Gi" });
-  await daemon.until(async () => {
-    const { pipelines } = await daemon.get<{ pipelines: { pipeline_id: string; conditions: { message: string }[] }[] }>(
-      "/api/v1/reconcile",
-    );
-    const said = JSON.stringify(pipelines.find((one) => one.pipeline_id === pipeline_id) ?? {});
-    return said.includes("recreate") ? true : undefined;
-  }, "to refuse another storage.size and name the way out");
-  await file(topic, { storage: "2Gi", xSluice: "{ recreate: true }" });
-  await daemon.until(async () => {
-    const { resources } = (await daemon.get<{ resources: { transform: { storage: { size: string } }[] } }>(
-      `/api/v1/pipeline/${pipeline_id}`,
-    )) as { resources?: { transform: { storage: { size: string } }[] } };
-    return resources?.transform[0]?.storage.size === "2Gi" ? true : undefined;
-  }, "to recreate the pipeline");
-  await produce(topic, 601, 1_000);
-  await holds(daemon, span(1, 1_000));
 });

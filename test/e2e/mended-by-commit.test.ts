@@ -1,9 +1,11 @@
+/** @module-tag rest */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { PipelineHealth } from "../../engine/index.ts";
 import type { Daemon, Reconcile } from "../../examples/quickstart/daemon.ts";
-import { startClickHouse, type TestClickHouse } from "../support/clickhouse.ts";
+import type { TestClickHouse } from "../support/clickhouse.ts";
+import { useClickHouse } from "../support/shared-clickhouse.ts";
 import { ClickHouseProxy } from "../support/clickhouse-proxy.ts";
 import { token, tokenEnv, Workplace } from "../support/daemon.ts";
 
@@ -15,7 +17,7 @@ let daemon: Daemon;
 
 beforeEach(async () => {
   place = await Workplace.make();
-  server = await startClickHouse();
+  server = await useClickHouse();
   proxy = await ClickHouseProxy.start(server.url);
   await run("CREATE DATABASE shop");
 });
@@ -105,7 +107,7 @@ const basic = (password: string): string => `Basic ${Buffer.from(`default:${pass
 
 test(
   "files that name another table and another password let the batches go on that waited",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const secret = join(place.path, "password");
     await writeFile(secret, "the-new-password\n");

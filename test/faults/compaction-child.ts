@@ -1,8 +1,18 @@
-import { writeSync } from "node:fs";
+import files from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { compactStore } from "../../engine/state/compaction.ts";
 
-/* A program that compacts the store at the given path, and says on its output when it begins and when it is done. */
+/*
+ * A program that compacts the store at the given path. With the argument `whole` it ends with SIGKILL when the copy is whole
+ * and does not yet have the name of the store.
+ */
 
-writeSync(1, "begins\n");
-const compacted = await compactStore(process.argv[2]!);
-writeSync(1, `${JSON.stringify(compacted)}\n`);
+const [path = "", end] = process.argv.slice(2);
+if (end === "whole") {
+  files.rename = () => {
+    process.kill(process.pid, "SIGKILL");
+    return new Promise(() => undefined);
+  };
+  syncBuiltinESMExports();
+}
+await compactStore(path);

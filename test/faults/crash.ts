@@ -9,6 +9,13 @@ import { findAll } from "./found.ts";
 import { type Audit, Ledger } from "./ledger.ts";
 import { Poster } from "./poster.ts";
 
+export interface CrashOptions {
+  kills: number;
+  /** Milliseconds that each connection rests after a post; none by default. */
+  rest?: number;
+  log?: (line: string) => void;
+}
+
 export interface CrashReport extends Audit {
   kills: number;
   /** Batches taken from the journal after a kill. */
@@ -23,8 +30,8 @@ const pipeline_id = "crash-test";
  * Posts events without a pause while `sluice run` is killed with SIGKILL at random moments, and once the ClickHouse
  * child alone; then counts. Every tenth event is bad and must be a dead letter.
  */
-export async function crash(options: { kills: number; log?: (line: string) => void }): Promise<CrashReport> {
-  const { kills, log = () => undefined } = options;
+export async function crash(options: CrashOptions): Promise<CrashReport> {
+  const { kills, rest = 0, log = () => undefined } = options;
   const place = await Workplace.make();
   try {
     await place.write("crash.yaml", pipelineFile(pipeline_id));
@@ -32,7 +39,7 @@ export async function crash(options: { kills: number; log?: (line: string) => vo
     let daemon = await place.start(start);
     const ledger = new Ledger();
     const mix = new EventMix(new Random(0), { withBad: true, repeats: 0 });
-    const poster = new Poster({ url: daemon.events, pipeline_id, token, mix, ledger });
+    const poster = new Poster({ url: daemon.events, pipeline_id, token, mix, ledger, rest });
     await reading(daemon);
     const duplicates = new DuplicateCounter();
     const counters = new CounterSums();

@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { expect, test } from "vitest";
 import { type Fate, Ledger } from "./ledger.ts";
 

@@ -16,9 +16,6 @@ export interface OtlpKills {
   reports: OtlpKillReport[];
 }
 
-/** At once, for each pipeline. */
-const exporters = 20;
-
 interface Subject {
   variant: OtlpVariant;
   load: OtlpLoad;
@@ -30,10 +27,14 @@ interface Subject {
  */
 export async function killUnderExporters(options: {
   kills: number;
+  /** At once, for each pipeline. */
+  exporters?: number;
+  /** Records of a request, at the most. */
+  mostRecords?: number;
   seed: number;
   log?: (line: string) => void;
 }): Promise<OtlpKills> {
-  const { kills, seed, log = () => undefined } = options;
+  const { kills, exporters = 20, mostRecords, seed, log = () => undefined } = options;
   const place = await Workplace.make();
   const random = new Random(seed);
   const otlp = { otlpGrpc: await freeAddress(), otlpHttp: await freeAddress() };
@@ -43,7 +44,10 @@ export async function killUnderExporters(options: {
     for (const variant of otlpVariants) await place.write(`${variant.pipeline_id}.yaml`, otlpFileOf(variant));
     let daemon = await place.start(start);
     for (const { pipeline_id } of otlpVariants) await daemon.until(() => daemon.health(pipeline_id), "to have it");
-    subjects = otlpVariants.map((variant) => ({ variant, load: new OtlpLoad({ variant, otlp, random, exporters }) }));
+    subjects = otlpVariants.map((variant) => ({
+      variant,
+      load: new OtlpLoad({ variant, otlp, random, exporters, ...(mostRecords && { mostRecords }) }),
+    }));
     const sums = new Sums();
     for (let kill = 1; kill <= kills; kill += 1) {
       const isRecovered = kill === 1 || random.below(3) > 0;
@@ -51,6 +55,7 @@ export async function killUnderExporters(options: {
       const milliseconds = random.below(1000);
       await sleep(milliseconds);
       if (isRecovered) await sums.sample(daemon);
+      if (isRecovered) await underWay(subjects);
       await daemon.stop("SIGKILL");
       daemon = await place.start(start);
       const unclear = subjects.map(({ load }) => load.ledger.unclear).join(" and ");
@@ -81,6 +86,12 @@ class Sums {
     for (const { pipeline_id } of otlpVariants) await this.counters.sample(daemon, pipeline_id);
     await this.duplicates.sample(daemon);
   }
+}
+
+/** Resolves when several requests wait for their answers, which a kill then takes. */
+async function underWay(subjects: readonly Subject[]): Promise<void> {
+  const waiting = (): number => subjects.reduce((sum, { load }) => sum + load.ledger.waiting, 0);
+  while (waiting() < 3) await sleep(1);
 }
 
 /** Resolves when all pipelines read new records, and so have taken up what an earlier process had prepared. */

@@ -4,11 +4,20 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { plantedFaults, type Edit, type PlantedFault } from "./planted-faults.ts";
 
-/** What of `npm test` is run for each fault, one after the other, until one finds it. */
-const suites: readonly (readonly string[])[] = [
-  ["test/fuzz/world.test.ts"],
-  ["test/fuzz/stream.test.ts", "test/fuzz/delivery.test.ts"],
-  ["--project", "unit", "--project", "mocked"],
+/** A command that runs tests, and how it names them to the configuration (`TESTS`). */
+const commands = { push: "npm test", rest: "npm run test:rest" } as const;
+
+interface Suite {
+  tests: keyof typeof commands;
+  picked: readonly string[];
+}
+
+/** What is run for each fault, one after the other, until one finds it. */
+const suites: readonly Suite[] = [
+  { tests: "push", picked: ["test/fuzz/world.test.ts"] },
+  { tests: "push", picked: ["test/fuzz/stream.test.ts", "test/fuzz/delivery.test.ts"] },
+  { tests: "push", picked: ["--project", "unit", "--project", "mocked"] },
+  { tests: "rest", picked: ["test/fuzz/world.test.ts", "test/fuzz/delivery.test.ts"] },
 ];
 
 /** What is made from the tree, or found from the copy because it is below the house. */
@@ -19,6 +28,8 @@ export interface Found {
   fault: string;
   /** Undefined where nothing found it. */
   by: string | undefined;
+  /** The command that runs this test. */
+  command: (typeof commands)[keyof typeof commands] | undefined;
   cases: number | undefined;
   seconds: number;
 }
@@ -30,8 +41,8 @@ interface Options {
 }
 
 /**
- * Plants each fault in a copy of the tree and runs the tests on it, as `npm test` has them. Throws where the tests fail
- * without a fault, or where the place of a fault is not in the source any more.
+ * Plants each fault in a copy of the tree and runs the tests on it, as `npm test` has them, and then as the rest has them.
+ * Throws where the tests fail without a fault, or where the place of a fault is not in the source any more.
  */
 export async function plantFaults({ only = "", log }: Options): Promise<Found[]> {
   const house = fileURLToPath(new URL("../..", import.meta.url));
@@ -44,7 +55,8 @@ export async function plantFaults({ only = "", log }: Options): Promise<Found[]>
     }
     await mkdir(join(copy, ".cache"));
     // They hold documents and packages against the house, and know nothing of what the program does.
-    await rm(join(copy, "test/unit/docs"), { recursive: true });
+    const docs = await readdir(join(copy, "test/unit/docs"));
+    for (const name of docs.filter((one) => one.endsWith(".test.ts"))) await rm(join(copy, "test/unit/docs", name));
     const sound = await search(copy);
     if (sound.by !== undefined) throw new Error(`the tests fail without any fault: ${sound.by}`);
     log(`without a fault: nothing is found in ${sound.seconds} s`);
@@ -60,9 +72,9 @@ export async function plantFaults({ only = "", log }: Options): Promise<Found[]>
 }
 
 /** As a line of a table. */
-export function lineOf({ fault, by, cases, seconds }: Found): string {
+export function lineOf({ fault, by, command, cases, seconds }: Found): string {
   const after = cases === undefined ? "" : `, after ${cases} cases`;
-  return `| ${fault} | ${by === undefined ? "NOT FOUND" : `${by}${after}`} | ${seconds} s |`;
+  return `| ${fault} | ${by === undefined ? "NOT FOUND" : `${by}${after}`} | ${command ?? ""} | ${seconds} s |`;
 }
 
 async function plant({ name, edits }: PlantedFault, folder: string): Promise<Found> {
@@ -92,9 +104,14 @@ async function search(folder: string): Promise<Omit<Found, "fault">> {
   for (const suite of suites) {
     const failed = await firstFailure(folder, suite);
     const seconds = Math.round((performance.now() - began) / 1000);
-    if (failed !== undefined) return { ...failed, seconds };
+    if (failed !== undefined) return { ...failed, command: commands[suite.tests], seconds };
   }
-  return { by: undefined, cases: undefined, seconds: Math.round((performance.now() - began) / 1000) };
+  return {
+    by: undefined,
+    command: undefined,
+    cases: undefined,
+    seconds: Math.round((performance.now() - began) / 1000),
+  };
 }
 
 interface Report {
@@ -108,14 +125,14 @@ interface Report {
 
 async function firstFailure(
   folder: string,
-  files: readonly string[],
+  { tests, picked }: Suite,
 ): Promise<Pick<Found, "by" | "cases"> | undefined> {
-  // Where the configuration of the tests puts it.
   const report = join(folder, ".cache", "test-report.json");
   await rm(report, { force: true });
-  const args = ["vitest", "run", ...files, "--bail=1"];
+  const args = ["vitest", "run", ...picked, "--bail=1", "--reporter=json", `--outputFile=${report}`];
+  const env = { ...process.env, TESTS: tests };
   // What the program prints is in the report; a program that hangs is a fault that is found too.
-  const child = spawn("npx", args, { cwd: folder, stdio: "ignore" });
+  const child = spawn("npx", args, { cwd: folder, stdio: "ignore", env });
   await new Promise((resolve) => child.once("exit", resolve));
   const { testResults } = JSON.parse(await readFile(report, "utf8")) as Report;
   for (const { name, message, status, assertionResults } of testResults) {

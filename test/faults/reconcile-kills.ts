@@ -23,6 +23,8 @@ export interface ReconcileKillsOptions {
   /** Steps of the first kills; the others are drawn. */
   steps?: readonly ApplyStep[];
   seed: number;
+  /** Milliseconds between two events that are posted to one pipeline. */
+  rest?: number;
   /** Each killed daemon is followed by a standby that waits already. */
   withStandby?: boolean;
   log?: (line: string) => void;
@@ -224,14 +226,13 @@ class Run {
   }
 
   #post(daemon: Daemon): void {
+    const { rest = 20 } = this.#options;
     for (const { id, isPosted } of this.#pipelines) {
       if (!isPosted) continue;
       const ledger = new Ledger();
       this.#ledgers.set(id, ledger);
       const mix = new EventMix(this.#random, { withBad: false, repeats: 0 });
-      this.#posters.push(
-        new Poster({ url: daemon.events, pipeline_id: id, token, mix, ledger, connections: 1, rest: 20 }),
-      );
+      this.#posters.push(new Poster({ url: daemon.events, pipeline_id: id, token, mix, ledger, connections: 1, rest }));
     }
   }
 

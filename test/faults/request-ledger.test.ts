@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { expect, test } from "vitest";
 import type { Answer } from "./otlp-transports.ts";
 import { type FoundRequest, RequestLedger } from "./request-ledger.ts";

@@ -27,6 +27,7 @@ export interface RequestAudit {
 
 interface Sent {
   records: number;
+  isAnswered: boolean;
   isAcknowledged: boolean;
   isUnclear: boolean;
 }
@@ -41,14 +42,20 @@ export class RequestLedger {
 
   /** The number of a new request, from 1 on. */
   open(records: number): number {
-    return this.#sent.push({ records, isAcknowledged: false, isUnclear: false });
+    return this.#sent.push({ records, isAnswered: false, isAcknowledged: false, isUnclear: false });
   }
 
   note(request: number, answer: Answer): void {
     const sent = this.#sent[request - 1]!;
+    sent.isAnswered = true;
     if (answer === "acknowledged") sent.isAcknowledged = true;
     else if (answer === "unclear") sent.isUnclear = true;
     else if (answer !== "refused") this.#wrong.add(`a good request was answered ${answer.wrong}`);
+  }
+
+  /** How many requests have no answer of any kind yet. */
+  get waiting(): number {
+    return this.#sent.filter(({ isAnswered }) => !isAnswered).length;
   }
 
   /** How many requests were left without a clear answer so far. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 const sampleEvery = 100;
 
-/** Watches how much memory a process holds (VmRSS of its own, without that of its children), in bytes. */
+/** Watches how much memory a process holds (VmRSS of its own, without that of its children), in bytes; 0 where no Linux tells. */
 export class ResidentMemory {
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
@@ -14,6 +14,7 @@ export class ResidentMemory {
   }
 
   get now(): number {
+    if (process.platform !== "linux") return 0;
     const status = readFileSync(`/proc/${this.#pid}/status`, "utf8");
     return Number(/^VmRSS:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
   }

@@ -8,10 +8,9 @@ import { deaths, repeated, tricks, type Trick } from "../support/model/target.ts
 import type { Journal } from "../../engine/core/journal.ts";
 import { World, type Happening, type WorldOptions } from "../support/model/world.ts";
 import { openJournal } from "../support/journal.ts";
+import { isLongForm, seed, triesOf } from "./tries.ts";
 
-/** 150 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 150);
-const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+const numRuns = triesOf(45);
 const timeout = 120_000 + numRuns * 200;
 
 let close: () => Promise<void>;
@@ -91,61 +90,56 @@ async function told(story: readonly Happening[], options: WorldOptions): Promise
 const wide = { window: 10_000, on_uncertain: "insert", on_view_error: "pause" } as const;
 const narrow = { window: 2, on_view_error: "skip" } as const;
 
-test(
-  "whatever happens, each event is settled once: as a row, as a letter, or dropped for a row with its key",
-  { timeout },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(stories, shapes, async (story, shape) => {
-        expect(breaches(await told(story, { ...shape, ...wide }), shape.hasDedup)).toEqual([]);
-      }),
-      { numRuns, seed },
-    );
-  },
-);
-
-test(
-  "with on_lost: skip nothing is lost but what the source misses, and what comes later with its key is written",
-  { timeout },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(goneBy(shortReads), shapes, async (story, shape) => {
-        const world = await told(story, { ...shape, ...wide, on_lost: "skip" });
-        expect(breaches(world, shape.hasDedup)).toEqual([]);
-      }),
-      { numRuns: Math.ceil(numRuns / 3), seed },
-    );
-  },
-);
-
-test("of a compacted topic, the newest event of each key is settled", { timeout }, async () => {
-  await fc.assert(
-    fc.asyncProperty(goneBy(compaction), shapes, async (story, shape) => {
-      const world = await told(story, { partitions: 1, ...shape, ...wide });
-      expect(breaches(world, shape.hasDedup)).toEqual([]);
-    }),
-    { numRuns: Math.ceil(numRuns / 3), seed },
-  );
+const settlesOnce = fc.asyncProperty(stories, shapes, async (story, shape) => {
+  expect(breaches(await told(story, { ...shape, ...wide }), shape.hasDedup)).toEqual([]);
 });
-
-test(
-  "outside of the window, and where the server dies, nothing is lost with on_uncertain: insert, and nothing doubled with skip",
-  { timeout },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        harsherStories,
-        shapes,
-        fc.constantFrom("insert", "skip"),
-        async (story, shape, on_uncertain) => {
-          const world = await told(story, { ...shape, ...narrow, on_uncertain });
-          const allowed = on_uncertain === "insert" ? "doubled" : "lost";
-          expect(breaches(world, shape.hasDedup).filter((breach) => !breach.startsWith(allowed))).toEqual([]);
-        },
-      ),
-      { numRuns: Math.ceil(numRuns / 3), seed },
-    );
+const losesWhatIsMissed = fc.asyncProperty(goneBy(shortReads), shapes, async (story, shape) => {
+  const world = await told(story, { ...shape, ...wide, on_lost: "skip" });
+  expect(breaches(world, shape.hasDedup)).toEqual([]);
+});
+const settlesTheNewest = fc.asyncProperty(goneBy(compaction), shapes, async (story, shape) => {
+  const world = await told(story, { partitions: 1, ...shape, ...wide });
+  expect(breaches(world, shape.hasDedup)).toEqual([]);
+});
+const doesAsChosen = fc.asyncProperty(
+  harsherStories,
+  shapes,
+  fc.constantFrom("insert", "skip"),
+  async (story, shape, on_uncertain) => {
+    const world = await told(story, { ...shape, ...narrow, on_uncertain });
+    const allowed = on_uncertain === "insert" ? "doubled" : "lost";
+    expect(breaches(world, shape.hasDedup).filter((breach) => !breach.startsWith(allowed))).toEqual([]);
   },
+);
+
+type Assert = (how: { numRuns: number; seed: number }) => Promise<void>;
+
+/** Each is tried for this share of the stories. */
+const properties: [title: string, share: number, assert: Assert][] = [
+  [
+    "whatever happens, each event is settled once: as a row, as a letter, or dropped for a row with its key",
+    1,
+    (how) => fc.assert(settlesOnce, how),
+  ],
+  [
+    "with on_lost: skip nothing is lost but what the source misses, and what comes later with its key is written",
+    1 / 3,
+    (how) => fc.assert(losesWhatIsMissed, how),
+  ],
+  ["of a compacted topic, the newest event of each key is settled", 1 / 3, (how) => fc.assert(settlesTheNewest, how)],
+  [
+    "outside of the window, and where the server dies, nothing is lost with on_uncertain: insert, and nothing doubled with skip",
+    1 / 3,
+    (how) => fc.assert(doesAsChosen, how),
+  ],
+];
+
+test.each(properties)("%s", { timeout }, (_title, share, assert) =>
+  assert({ numRuns: Math.ceil(numRuns * share), seed }),
+);
+
+test.skipIf(isLongForm).each(properties)("%s: in more stories", { tags: ["rest"], timeout }, (_title, share, assert) =>
+  assert({ numRuns: Math.ceil(100 * share), seed: seed + 1 }),
 );
 
 /** One batch is written; what comes back to the next one, of two partitions, is `tricks`; then there is `more`. */
@@ -257,7 +251,7 @@ const faults: [string, (of: Journal) => Partial<Journal>][] = [
   ],
 ];
 
-test.each(faults)("a planted fault is found: %s", { timeout }, async (_fault, sabotage) => {
+test.each(faults)("a planted fault is found: %s", { tags: ["rest"], timeout }, async (_fault, sabotage) => {
   const details = await fc.check(
     fc.asyncProperty(stories, shapes, async (story, shape) => {
       expect(breaches(await told(story, { ...shape, ...wide, sabotage }), shape.hasDedup)).toEqual([]);

@@ -10,10 +10,9 @@ import { compileFilter, compileTransforms } from "../../engine/expression/index.
 import { parse } from "../../engine/expression/syntax/parser.ts";
 import { print } from "../../engine/expression/syntax/print.ts";
 import { expressions, expressionTrees, records } from "../support/expressions.ts";
+import { seed, triesOf } from "./tries.ts";
 
-/** 5,000 cases of each property in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 5000);
-const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+const numRuns = triesOf(400);
 const timeout = 60_000 + numRuns * 20;
 
 /** A tree without places; integers as text, so that failures can be shown. */

@@ -8,10 +8,9 @@ import { rowJson } from "./otlp-flatten.ts";
 import { mutatedText, randomMessage, spelled, wireOfMessage } from "./otlp-json.ts";
 import { referenceRows } from "./otlp-reference.ts";
 import { mutated, randomRequest } from "./otlp-wire.ts";
+import { seed, triesOf } from "./tries.ts";
 
-/** 750 requests of each kind in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const runs = Number(process.env["FUZZ_RUNS"] ?? 750);
-const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+const runs = triesOf(200);
 const patience = { timeout: 60_000 + runs * 30 };
 
 function rowsOrRefusal(signal: Signal, body: Buffer, encoding: "protobuf" | "json"): Push | undefined {

@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Event } from "../../engine/event/event.ts";
@@ -9,12 +10,12 @@ import { checkScan } from "./scan-check.ts";
 import { scannedBatches } from "./scanned-events.ts";
 import { batches } from "./spelled-events.ts";
 import { encoded } from "../support/encoded.ts";
+import { seed, triesOf } from "./tries.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
-/** 20, 15 and 150 batches in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 20);
-const rawRuns = Number(process.env["FUZZ_RUNS"] ?? 15);
-const scanRuns = 50 * Number(process.env["FUZZ_RUNS"] ?? 3);
-const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+const numRuns = triesOf(20);
+const rawRuns = triesOf(10);
+const scanRuns = 50 * triesOf(2);
 let server: TestClickHouse;
 
 beforeAll(async () => {
@@ -48,7 +49,7 @@ const fields: Wish["fields"] = [
 ];
 
 const text = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.string({ unit: "grapheme" }),
   fc.constant("\n\nDROP TABLE d.fuzz;\n\n"),
 );
@@ -103,7 +104,7 @@ const likely = fc.record(
 
 test(
   "every event becomes a row that ClickHouse takes, or a dead letter",
-  { timeout: 30_000 + numRuns * 1_000 },
+  { timeout: 120_000 + numRuns * 1_000 },
   async () => {
     const sink = sinkOn(server, { fields, table: "fuzz", create_table: true });
     expect(await sink.open(patient)).toEqual({ kind: "ok" });
@@ -130,7 +131,7 @@ test(
 
 test(
   "an event that is sent as it is becomes the row that it would become if it were encoded",
-  { timeout: 30_000 + rawRuns * 1_000 },
+  { timeout: 120_000 + rawRuns * 1_000 },
   async () => {
     const sent = { asTheyAre: 0, encoded: 0, refused: 0 };
     await fc.assert(
@@ -154,7 +155,7 @@ test(
   },
 );
 
-test("a walk over the bytes of an event tells what a parse tells", { timeout: 30_000 + scanRuns * 100 }, () => {
+test("a walk over the bytes of an event tells what a parse tells", { timeout: 120_000 + scanRuns * 100 }, () => {
   const met = { walked: 0, parsed: 0, refused: 0, rows: 0 };
   fc.assert(
     fc.property(scannedBatches, (batch) => checkScan(batch, met)),

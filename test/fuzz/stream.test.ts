@@ -2,10 +2,9 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Disk, DiskFile } from "../../engine/core/disk.ts";
 import { StreamStory, type Happening } from "../support/simulation/stream-story.ts";
+import { seed, triesOf } from "./tries.ts";
 
-/** 300 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
-const numRuns = Number(process.env["FUZZ_RUNS"] ?? 300);
-const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+const numRuns = triesOf(300);
 const timeout = 120_000 + numRuns * 100;
 
 const turns = fc.oneof(fc.nat({ max: 20 }), fc.nat({ max: 300 }));

@@ -2,34 +2,24 @@ import { rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Daemon, Reconcile } from "../../examples/quickstart/daemon.ts";
 import { pipelineFile, tokenEnv, Workplace } from "../support/daemon.ts";
 
 /** Who writes a pipeline file is not who runs Sluice: what such a file cannot make it do (docs/security.md). */
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+interface Problems extends Reconcile {
+  problems: { file: string }[];
+}
 
 const canary = "c4n4ry-of-the-operator";
 let place: Workplace;
 let daemon: Daemon;
 /** The server of the author, and all that it was sent. */
 let author: Server;
-let received: string;
-
-async function open(): Promise<void> {
-  place = await Workplace.make();
-  received = "";
-  author = createServer((req, res) => {
-    received += `${req.url} ${JSON.stringify(req.headers)}`;
-    req.on("data", (bytes: Buffer) => (received += bytes.toString("latin1"))).on("end", () => res.end("Ok."));
-  });
-  await new Promise<void>((resolve) => author.listen(0, "127.0.0.1", resolve));
-  await writeFile(join(place.path, "operator-secret"), canary);
-}
-
-async function close(): Promise<void> {
-  await place.clean();
-  await new Promise((resolve) => author.close(resolve));
-}
+let received = "";
 
 /** A pipeline that writes to the author's server, with lines of `connection_params`. */
 function sendingTo(pipeline_id: string, lines: string): string {
@@ -38,23 +28,80 @@ function sendingTo(pipeline_id: string, lines: string): string {
   return pipelineFile(pipeline_id).replace("{ host: embedded, database: default }", params);
 }
 
-async function started(args: string[] = []): Promise<void> {
+/** The text of a file of the author, of its pipeline and the operator's secret file. */
+type TextOf = (id: string, secret: string) => string;
+
+const attacks: [string, TextOf][] = [
+  [
+    "as the password towards a server of the author",
+    (id) => sendingTo(id, 'username: u, password: "${env:OPERATOR_SECRET}"'),
+  ],
+  ["a file as the password", (id, file) => sendingTo(id, `username: u, password: "\${file:${file}}"`)],
+  [
+    "as the user towards a server of the author",
+    (id) => sendingTo(id, 'username: "${env:OPERATOR_SECRET}", password: "x"'),
+  ],
+  [
+    "a file in an expression, which becomes a row",
+    (id, file) =>
+      pipelineFile(id, {
+        rest: `transforms:\n  - { type: filter, source_id: input, config: { expression: 'id != "\${file:${file}}"' } }\n`,
+      }),
+  ],
+  ["in the name of a table", (id) => pipelineFile(id).replace(/table: .*/, 'table: "${env:OPERATOR_SECRET}"')],
+  [
+    "in the name of a host",
+    (id) => sendingTo(id, "username: u, password: x").replace("127.0.0.1", '"${env:OPERATOR_SECRET}.example.org"'),
+  ],
+  ["a file of the system", (id) => sendingTo(id, 'username: u, password: "${file:/etc/passwd}"')],
+  ["as the token of its own webhook", (id) => pipelineFile(id).replace("SLUICE_SECRET_TOKEN", "OPERATOR_SECRET")],
+];
+
+const idOf = (index: number): string => `attack-${index}`;
+/** The file that asks for a secret of Sluice itself. */
+const own = "asks-for-its-own";
+
+beforeAll(async () => {
+  place = await Workplace.make();
+  author = createServer((req, res) => {
+    received += `${req.url} ${JSON.stringify(req.headers)}`;
+    req.on("data", (bytes: Buffer) => (received += bytes.toString("latin1"))).on("end", () => res.end("Ok."));
+  });
+  await new Promise<void>((resolve) => author.listen(0, "127.0.0.1", resolve));
+  const secret = join(place.path, "operator-secret");
+  await writeFile(secret, canary);
+  await place.write("orders.yaml", pipelineFile("orders"));
+  for (const [index, [, textOf]] of attacks.entries())
+    await place.write(`${idOf(index)}.yaml`, textOf(idOf(index), secret));
+  await place.write(`${own}.yaml`, sendingTo(own, 'username: u, password: "${env:GIT_TOKEN_OF_OPERATOR}"'));
+  // All may use the variable that is also the secret of the hook.
+  const references = ["--reference", "${env:SLUICE_SECRET_*}=*", "--reference", "${env:GIT_*}=*"];
+  const hook = ["--hook-secret", "${env:GIT_TOKEN_OF_OPERATOR}", "--hook", "127.0.0.1:0"];
   daemon = await place.start({
-    args: ["--dir", place.pipelines, ...args],
+    args: ["--dir", place.pipelines, ...references, ...hook],
     env: { ...tokenEnv, OPERATOR_SECRET: canary, GIT_TOKEN_OF_OPERATOR: canary },
   });
+});
+
+afterAll(async () => {
+  await place.clean();
+  await new Promise((resolve) => author.close(resolve));
+});
+
+/** What is said of the file and the pipeline of an id. */
+async function said(id: string): Promise<string[]> {
+  const { problems, pipelines } = await daemon.get<Problems>("/api/v1/reconcile");
+  return [
+    ...problems.filter(({ file }) => file === `${id}.yaml`),
+    ...pipelines.filter(({ pipeline_id }) => pipeline_id === id),
+  ].flatMap(textsIn);
 }
 
-/** What is said of a file that is refused; undefined where none is. */
-async function refused(): Promise<string | undefined> {
-  const isRefusal = /MISPLACED_REFERENCE|is not allowed|which no pipeline gets/;
-  const { history: _past, ...present } = await daemon.get<Reconcile>("/api/v1/reconcile");
-  return textsIn(present).find((text) => isRefusal.test(text));
-}
+const isRefusal = (text: string): boolean => /MISPLACED_REFERENCE|is not allowed|which no pipeline gets/.test(text);
 
-/** What is said of the file, once it was looked at. */
-function refusal(): Promise<string> {
-  return daemon.until(refused, "to refuse the file");
+/** What is said of a file, once it is refused. */
+function refusal(id: string): Promise<string> {
+  return daemon.until(async () => (await said(id)).find(isRefusal), `to refuse ${id}.yaml`);
 }
 
 function textsIn(value: unknown): string[] {
@@ -62,87 +109,39 @@ function textsIn(value: unknown): string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-async function expectNothingTold(): Promise<void> {
-  const told = [daemon.log.join("\n"), received, await (await fetch(`${daemon.api}/metrics`)).text()];
-  for (const path of ["/api/v1/reconcile", "/api/v1/pipeline"]) {
-    told.push(JSON.stringify(await daemon.get(path).catch(() => "")));
-  }
-  expect(told.join("\n")).not.toContain(canary);
-}
+test.each(attacks.map(([title], index) => [title, idOf(index)]))(
+  "an author reads no secret of the machine: %s",
+  async (_, id) => {
+    expect(await refusal(id)).toMatch(new RegExp(`MISPLACED_REFERENCE|is not allowed for pipeline ${id}`));
+  },
+);
 
-const files: [string, (secret: string) => string][] = [
-  [
-    "as the password towards a server of the author",
-    () => sendingTo("attack", 'username: u, password: "${env:OPERATOR_SECRET}"'),
-  ],
-  ["a file as the password", (file) => sendingTo("attack", `username: u, password: "\${file:${file}}"`)],
-  [
-    "as the user towards a server of the author",
-    () => sendingTo("attack", 'username: "${env:OPERATOR_SECRET}", password: "x"'),
-  ],
-  [
-    "a file in an expression, which becomes a row",
-    (file) =>
-      pipelineFile("attack", {
-        rest: `transforms:\n  - { type: filter, source_id: input, config: { expression: 'id != "\${file:${file}}"' } }\n`,
-      }),
-  ],
-  ["in the name of a table", () => pipelineFile("attack").replace("table: attack", 'table: "${env:OPERATOR_SECRET}"')],
-  [
-    "in the name of a host",
-    () => sendingTo("attack", "username: u, password: x").replace("127.0.0.1", '"${env:OPERATOR_SECRET}.example.org"'),
-  ],
-  ["a file of the system", () => sendingTo("attack", 'username: u, password: "${file:/etc/passwd}"')],
-  ["as the token of its own webhook", () => pipelineFile("attack").replace("SLUICE_SECRET_TOKEN", "OPERATOR_SECRET")],
-];
-
-describe("an author reads no secret of the machine", () => {
-  beforeAll(async () => {
-    await open();
-    await started();
-  }, 60_000);
-
-  afterEach(async () => {
-    await rm(join(place.pipelines, "attack.yaml"));
-    await daemon.until(async () => ((await refused()) === undefined ? true : undefined), "to forget the file");
-  });
-
-  afterAll(close);
-
-  test.each(files)("%s", { timeout: 60_000 }, async (_, textOf) => {
-    await place.write("attack.yaml", textOf(join(place.path, "operator-secret")));
-    expect(await refusal()).toMatch(/MISPLACED_REFERENCE|is not allowed for pipeline attack/);
-    await expectNothingTold();
-    expect(received).toBe("");
-  });
+test("an author whose references may name it gets no secret of Sluice itself", async () => {
+  expect(await refusal(own)).toContain("is that of --hook-secret, which no pipeline gets");
 });
 
-describe("an author asks for more", () => {
-  beforeEach(open);
-  afterEach(close);
+test("a commit that asks for more leaves the running pipeline as it is", async () => {
+  const send = (n: number): Promise<Response> =>
+    fetch(`${daemon.events}/v1/pipelines/orders/topics/input/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-pipeline-access-token": tokenEnv.SLUICE_SECRET_TOKEN },
+      body: JSON.stringify({ id: "a", n }),
+    });
+  await daemon.until(async () => ((await send(1)).status === 202 ? true : undefined), "to take events");
+  await place.write("orders.yaml", sendingTo("orders", 'username: u, password: "${env:OPERATOR_SECRET}"'));
+  expect(await refusal("orders")).toContain('the line "${env:OPERATOR_SECRET}": "orders towards 127.0.0.1"');
+  expect((await send(2)).status).toBe(202);
+  await daemon.settled("orders");
+  expect((await daemon.health("orders")).counters.rows_written).toBe(2);
+});
 
-  test("an author who may use everything gets no secret of Sluice itself", { timeout: 60_000 }, async () => {
-    const everything = ["--reference", "${env:*}=*", "--reference", "${file:/*}=*"];
-    await started([...everything, "--hook-secret", "${env:GIT_TOKEN_OF_OPERATOR}", "--hook", "127.0.0.1:0"]);
-    await place.write("attack.yaml", sendingTo("attack", 'username: u, password: "${env:GIT_TOKEN_OF_OPERATOR}"'));
-    expect(await refusal()).toContain("is that of --hook-secret, which no pipeline gets");
-    await expectNothingTold();
-  });
-
-  test("a commit that asks for more leaves the running pipeline as it is", { timeout: 60_000 }, async () => {
-    await place.write("orders.yaml", pipelineFile("orders"));
-    await started();
-    const send = (n: number): Promise<Response> =>
-      fetch(`${daemon.events}/v1/pipelines/orders/topics/input/events`, {
-        method: "POST",
-        headers: { "content-type": "application/json", "x-pipeline-access-token": tokenEnv.SLUICE_SECRET_TOKEN },
-        body: JSON.stringify({ id: "a", n }),
-      });
-    await daemon.until(async () => ((await send(1)).status === 202 ? true : undefined), "to take events");
-    await place.write("orders.yaml", sendingTo("orders", 'username: u, password: "${env:OPERATOR_SECRET}"'));
-    expect(await refusal()).toContain('the line "${env:OPERATOR_SECRET}": "orders towards 127.0.0.1"');
-    expect((await send(2)).status).toBe(202);
-    await daemon.settled("orders");
-    expect((await daemon.health("orders")).counters.rows_written).toBe(2);
-  });
+test("none of it is told anywhere, and the author's server is asked nothing", async () => {
+  const told = [daemon.log.join("\n"), await (await fetch(`${daemon.api}/metrics`)).text()];
+  for (const path of ["/api/v1/reconcile", "/api/v1/pipeline"]) told.push(JSON.stringify(await daemon.get(path)));
+  expect(told.join("\n")).not.toContain(canary);
+  expect(received).toBe("");
+  // A file that is gone is refused no more.
+  await rm(join(place.pipelines, `${own}.yaml`));
+  const isForgotten = async (): Promise<true | undefined> => !(await said(own)).some(isRefusal) || undefined;
+  await daemon.until(isForgotten, "to forget the file");
 });

@@ -71,7 +71,7 @@ describe("a password that a server sends back is in nothing that is shown", () =
 });
 
 describe("a page of another server is not shown, only its status and kind", () => {
-  test.each([200, 301, 401, 403, 404, 500, 503])("with status %i", async (status) => {
+  test.each([200, 301, 401, 403, 500])("with status %i", async (status) => {
     const say = (): Said => ({ status, body: page, headers: { "Content-Type": "text/html; charset=x\u00ff" } });
     server = await hostileClickHouse(say, { isForeign: true });
     const shown = await told();
@@ -109,27 +109,37 @@ test("control characters of an error are visible, and its text is bounded", asyn
   expect(shown.length).toBeLessThan(1_500);
 });
 
+async function expectInWords(column: string, value: unknown): Promise<void> {
+  server = await hostileClickHouse(tableAnswers({ "system.tables": JSON.stringify(tableRow({ [column]: value })) }));
+  const shown = await told();
+  expect(shown).toMatch(
+    /127\.0\.0\.1:\d+: the answer about system\.(tables|parts) is not as ClickHouse gives it: expected .* found /,
+  );
+  expect(shown).toContain('"class":"transient"');
+  expect(shown).not.toContain("TypeError");
+}
+
 describe("an answer that is not as ClickHouse gives it fails in words, and is asked again", () => {
   const wrong = ["number", 5, null, true, {}, undefined, ["x"]] as const;
-  const cases = Object.keys(tableRow()).flatMap((column) =>
-    wrong.map((value): [string, unknown] => [column, value === "number" ? 1.5e300 : value]),
-  );
+  const valueOf = (value: (typeof wrong)[number]): unknown => (value === "number" ? 1.5e300 : value);
   const texts = ["uuid", "engine", "engine_full", "partition_key", "create_table_query", "database", "name"];
   const lists = ["dependencies_database", "dependencies_table", "data_paths"];
   const isRight = (column: string, value: unknown): boolean =>
     (lists.includes(column) && Array.isArray(value)) ||
     (!texts.includes(column) && !lists.includes(column) && column !== "blocks" && typeof value === "number") ||
     (column === "blocks" && value === undefined);
-
-  test.each(cases.filter(([column, value]) => !isRight(column, value)))("%s as %j", async (column, value) => {
-    server = await hostileClickHouse(tableAnswers({ "system.tables": JSON.stringify(tableRow({ [column]: value })) }));
-    const shown = await told();
-    expect(shown).toMatch(
-      /127\.0\.0\.1:\d+: the answer about system\.(tables|parts) is not as ClickHouse gives it: expected .* found /,
-    );
-    expect(shown).toContain('"class":"transient"');
-    expect(shown).not.toContain("TypeError");
+  const cases = Object.keys(tableRow())
+    .flatMap((column) => wrong.map((value): [string, unknown] => [column, valueOf(value)]))
+    .filter(([column, value]) => !isRight(column, value));
+  /** Each column once with another wrong value than the one before, and a value of each kind. */
+  const some = Object.keys(tableRow()).map((column, index) => {
+    const own = cases.filter(([name]) => name === column);
+    return own[index % own.length]!;
   });
+
+  test.each(some)("%s as %j", expectInWords);
+
+  test.each(cases.filter((one) => !some.includes(one)))("%s as %j", { tags: ["rest"] }, expectInWords);
 
   test.each([
     ["a type that is a number", '{"name":"id","type":7,"default_kind":""}'],
@@ -152,7 +162,7 @@ describe("an answer that is not as ClickHouse gives it fails in words, and is as
   });
 
   test("more rows than a table has columns", async () => {
-    server = await hostileClickHouse(tableAnswers({ "system.columns": manyRows(1_000_000) }));
+    server = await hostileClickHouse(tableAnswers({ "system.columns": manyRows(10_001) }));
     expect(await told()).toContain("expected at most 10000 rows, found more");
   });
 
@@ -161,8 +171,8 @@ describe("an answer that is not as ClickHouse gives it fails in words, and is as
     expect(await told()).toContain("the answer is longer than 16777216 bytes");
   });
 
-  test("a list of a million views", async () => {
-    server = await hostileClickHouse(tableAnswers({ "system.tables": manyDependents(1_000_000) }));
+  test("a list of more than ten thousand views", async () => {
+    server = await hostileClickHouse(tableAnswers({ "system.tables": manyDependents(10_001) }));
     expect(await told()).toContain("expected a list of at most 10000 texts as dependencies_database, found a list");
   });
 });

@@ -75,7 +75,7 @@ test.each<[string, Partial<RepositoryOptions>, (older: string) => Promise<unknow
     { branch: undefined } as never,
     (older) => scene.origin.git("checkout", "--quiet", "-B", "old", older),
   ],
-])("%s is not followed", async (_title, what, attack) => {
+])("%s is not followed", { tags: ["rest"] }, async (_title, what, attack) => {
   await scene.origin.git("checkout", "--quiet", "--orphan", "other");
   await signed("unrelated");
   await scene.origin.git("checkout", "--quiet", "--orphan", "main");
@@ -88,44 +88,61 @@ test.each<[string, Partial<RepositoryOptions>, (older: string) => Promise<unknow
   expect((await failure(source)).reason).toBe("NotDescendant");
 });
 
-test("a branch that is set back and forth while it is fetched is judged by the commit that was fetched", async () => {
-  const older = await signed("one");
-  await signed("two");
-  const last = await signed("three");
-  const source = open();
-  await source.fetch(signal);
-  await forceTo(older);
-  const forth = (op: string): void => {
-    if (op === "fetch") execFileSync("git", ["reset", "--quiet", "--hard", last], { cwd: scene.origin.path });
-  };
-  const error: unknown = await source.fetch(signal, forth).catch((thrown: unknown) => thrown);
-  expectRefusal(error as SourceError, last, older);
-});
+test(
+  "a branch that is set back and forth while it is fetched is judged by the commit that was fetched",
+  { tags: ["rest"] },
+  async () => {
+    const older = await signed("one");
+    await signed("two");
+    const last = await signed("three");
+    const source = open();
+    await source.fetch(signal);
+    await forceTo(older);
+    const forth = (op: string): void => {
+      if (op === "fetch") execFileSync("git", ["reset", "--quiet", "--hard", last], { cwd: scene.origin.path });
+    };
+    const error: unknown = await source.fetch(signal, forth).catch((thrown: unknown) => thrown);
+    expectRefusal(error as SourceError, last, older);
+  },
+);
 
-test("many commits later the descent is found, also from a server without filters", async () => {
+/** Adds so many commits without changes to the branch `feature`, by one process. */
+function commitSteps(count: number): void {
+  const steps = Array.from({ length: count }, (_, index) => {
+    const from = index === 0 ? "from refs/heads/feature^0\n" : "";
+    return `commit refs/heads/feature\ncommitter ada <ada@example.test> ${index} +0000\ndata 4\nStep\n${from}\n`;
+  });
+  execFileSync("git", ["fast-import", "--quiet"], { cwd: scene.origin.path, input: steps.join("") });
+}
+
+test("many commits later the descent is found, also from a server without filters", { tags: ["rest"] }, async () => {
   await signed("one");
   const source = open();
   await source.fetch(signal);
   await scene.origin.git("checkout", "--quiet", "-b", "feature");
-  for (let index = 0; index < 110; index += 1) await scene.origin.commit({}, `Step ${index}`);
+  commitSteps(110);
   const last = await signed("the end");
   await scene.origin.git("checkout", "--quiet", "main");
   await scene.origin.git("merge", "--quiet", "--ff-only", "feature");
   expect((await source.fetch(signal)).sha).toBe(last);
 });
 
-test("where the descent cannot be found out within the limits, the commit is not followed", async () => {
-  const last = await signed("one");
-  const source = open({ maxSize: 1 << 20 });
-  await source.fetch(signal);
-  await commitMany(scene.origin, { commits: 4, bytes: 600 << 10 }, async () => undefined);
-  const tip = await signed("far away");
-  expectRefusal(await failure(source), last, tip, "AncestryUnknown");
-  await source.approve(tip);
-  expect((await source.fetch(signal)).sha).toBe(tip);
-});
+test(
+  "where the descent cannot be found out within the limits, the commit is not followed",
+  { tags: ["rest"] },
+  async () => {
+    const last = await signed("one");
+    const source = open({ maxSize: 1 << 20 });
+    await source.fetch(signal);
+    await commitMany(scene.origin, { commits: 4, bytes: 600 << 10 }, async () => undefined);
+    const tip = await signed("far away");
+    expectRefusal(await failure(source), last, tip, "AncestryUnknown");
+    await source.approve(tip);
+    expect((await source.fetch(signal)).sha).toBe(tip);
+  },
+);
 
-test("without knowing what was followed last, nothing is followed", async () => {
+test("without knowing what was followed last, nothing is followed", { tags: ["rest"] }, async () => {
   await signed("one");
   await open().fetch(signal);
   const [name = ""] = (await readdir(join(scene.dataDir, "git"))).filter((one) => one.endsWith(".json"));
@@ -164,24 +181,28 @@ test("an operator approves the commit by its name, also over a restart", async (
   expect((await restarted.fetch(signal)).sha).toBe(last);
 });
 
-test("a rollback goes to an older commit, and after it the branch goes on from where it was", async () => {
-  const older = await signed("one");
-  const middle = await signed("two");
-  const last = await signed("three");
-  await forceTo(older);
-  const reconciler = reconcilerOn(open());
-  for (const commit of [older, middle, last]) {
-    await scene.origin.git("reset", "--quiet", "--hard", commit);
-    await turn(reconciler);
-  }
-  await reconciler.operator.rollBack(older, {}, false);
-  expect((await turn(reconciler)).revision?.sha).toBe(older);
-  await forceTo(middle);
-  const during = await turn(reconciler);
-  expect(during.revision?.sha).toBe(older);
-  expectRefusal(during.fetchError as SourceError, last, middle);
-  await reconciler.operator.cancelRollback({});
-  const after = await turn(reconciler);
-  expect(after.revision?.sha).toBe(last);
-  expectRefusal(after.fetchError as SourceError, last, middle);
-});
+test(
+  "a rollback goes to an older commit, and after it the branch goes on from where it was",
+  { tags: ["rest"] },
+  async () => {
+    const older = await signed("one");
+    const middle = await signed("two");
+    const last = await signed("three");
+    await forceTo(older);
+    const reconciler = reconcilerOn(open());
+    for (const commit of [older, middle, last]) {
+      await scene.origin.git("reset", "--quiet", "--hard", commit);
+      await turn(reconciler);
+    }
+    await reconciler.operator.rollBack(older, {}, false);
+    expect((await turn(reconciler)).revision?.sha).toBe(older);
+    await forceTo(middle);
+    const during = await turn(reconciler);
+    expect(during.revision?.sha).toBe(older);
+    expectRefusal(during.fetchError as SourceError, last, middle);
+    await reconciler.operator.cancelRollback({});
+    const after = await turn(reconciler);
+    expect(after.revision?.sha).toBe(last);
+    expectRefusal(after.fetchError as SourceError, last, middle);
+  },
+);

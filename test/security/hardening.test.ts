@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { execFile } from "node:child_process";
 import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,9 +46,7 @@ function confined(writable: string[], command: string[]): string[] {
 
 test(
   "it runs on a read-only system without capabilities, and writes to its data dir and TMPDIR alone",
-  {
-    timeout: 60_000,
-  },
+  { timeout: 120_000 },
   async ({ skip }) => {
     requireOrSkip(SmallDisk.obstacle(), skip);
     const temporary = join(place.path, "tmp");

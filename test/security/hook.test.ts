@@ -1,5 +1,6 @@
+/** @module-tag rest */
 import { createHmac } from "node:crypto";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Daemon } from "../../examples/quickstart/daemon.ts";
 import { freeAddress } from "../support/ports.ts";
 import { Workplace } from "../support/daemon.ts";
@@ -12,7 +13,7 @@ let place: Workplace;
 let daemon: Daemon;
 let hook: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   place = await Workplace.make();
   hook = await freeAddress();
   daemon = await place.start({
@@ -21,7 +22,7 @@ beforeEach(async () => {
   });
 });
 
-afterEach(() => place.clean());
+afterAll(() => place.clean());
 
 function push(): Promise<Response> {
   const body = JSON.stringify({ ref: "refs/heads/main" });
@@ -30,7 +31,7 @@ function push(): Promise<Response> {
   return fetch(`http://${hook}/hook`, { method: "POST", headers, body });
 }
 
-test("many bad pushes of an address do not refuse a valid one of it", { timeout: 60_000 }, async () => {
+test("many bad pushes of an address do not refuse a valid one of it", { timeout: 120_000 }, async () => {
   const statuses = await badPushes(hook, 40);
   expect(statuses.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => 401));
   expect(statuses.at(-1)).toBe(429);
@@ -38,7 +39,7 @@ test("many bad pushes of an address do not refuse a valid one of it", { timeout:
   expect(daemon.log.join("\n")).not.toContain(secret);
 });
 
-test("bodies that fill all the room do not refuse a valid push", { timeout: 60_000 }, async () => {
+test("bodies that fill all the room do not refuse a valid push", { timeout: 120_000 }, async () => {
   const sockets = await heldBodies(hook, { count: 8, bytes: 5 << 20 });
   try {
     expect((await push()).status).toBe(202);

@@ -1,37 +1,48 @@
 import { spawnSync } from "node:child_process";
-import { chmod, mkdir, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Daemon, Reconcile } from "../../examples/quickstart/daemon.ts";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Daemon, DaemonOptions, Reconcile } from "../../examples/quickstart/daemon.ts";
 import { childrenOf, pipelineFile, tokenEnv, Workplace } from "../support/daemon.ts";
+import { requireOrSkip } from "../support/require-or-skip.ts";
 import { echoed, partsOf } from "./echoes.ts";
 import { type HostileClickHouse, hostileClickHouse } from "./hostile-clickhouse.ts";
 
 /** Who writes a pipeline file names the server that Sluice connects to: the operator says which may be named. */
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let place: Workplace;
 let daemon: Daemon;
+let logged: string[];
 /** A server of the operator that is none of the author's business. */
 let internal: HostileClickHouse;
 
 const page = "internal-page-of-the-operator";
 
-beforeEach(async () => {
-  place = await Workplace.make();
-  internal = await hostileClickHouse(() => ({ body: page, headers: { "Content-Type": "text/html" } }), {
-    isForeign: true,
-  });
-});
+/** A server that is no ClickHouse. */
+const foreign = (): Promise<HostileClickHouse> =>
+  hostileClickHouse(() => ({ body: page, headers: { "Content-Type": "text/html" } }), { isForeign: true });
 
-afterEach(async () => {
+async function openPlace(): Promise<void> {
+  place = await Workplace.make();
+  logged = [];
+  internal = await foreign();
+}
+
+async function closePlace(): Promise<void> {
   internal.close();
   await place.clean();
-});
+}
 
-async function started(args: string[] = [], env: Record<string, string> = {}): Promise<void> {
-  daemon = await place.start({ args: ["--dir", place.pipelines, ...args], env: { ...tokenEnv, ...env } });
+async function start({ args = [], dataDir = place.dataDir, env = {} }: Partial<DaemonOptions>): Promise<void> {
+  await place.write("orders.yaml", pipelineFile("orders"));
+  daemon = await place.start({
+    args: ["--dir", place.pipelines, ...args],
+    dataDir,
+    env: { ...tokenEnv, ...env },
+    onLine: (line) => logged.push(line),
+  });
 }
 
 function writingTo(
@@ -48,13 +59,13 @@ function textsIn(value: unknown): string[] {
 }
 
 /** What the API says of the file and its pipeline. */
-async function said(pipeline_id = "attack"): Promise<string[]> {
+async function said(pipeline_id: string): Promise<string[]> {
   const reconcile = await daemon.get<Reconcile>("/api/v1/reconcile");
   const health: unknown = await daemon.health(pipeline_id).catch(() => undefined);
   return [...textsIn(reconcile), ...textsIn(health)];
 }
 
-function until(pattern: RegExp, pipeline_id?: string): Promise<string> {
+function until(pattern: RegExp, pipeline_id: string): Promise<string> {
   return daemon.until(
     async () => (await said(pipeline_id)).find((text) => pattern.test(text)),
     `to say ${pattern.source}`,
@@ -67,14 +78,12 @@ async function refusedHosts(hosts: string[], port: number, reason: RegExp): Prom
     await place.write(`attack-${index}.yaml`, writingTo(host, { port, pipeline_id: `attack-${index}` }));
   }
   const ofHost = (index: number): RegExp => new RegExp(`attack-${index}: .*${reason.source}`);
-  for (const index of hosts.keys()) expect(await until(ofHost(index), `attack-${index}`)).toContain("targets:");
+  for (const index of hosts.keys()) expect(await until(ofHost(index), `attack-${index}`)).toContain("targets");
   expect(internal.asked).toEqual([]);
 }
 
-/** Starts a pipeline on it; resolves with the pid of its process. */
+/** Writes an event by the embedded ClickHouse; resolves with the pid of its process. */
 async function running(): Promise<number> {
-  await place.write("orders.yaml", pipelineFile("orders"));
-  await started();
   const send = (): Promise<Response> =>
     fetch(`${daemon.events}/v1/pipelines/orders/topics/input/events`, {
       method: "POST",
@@ -86,9 +95,23 @@ async function running(): Promise<number> {
   return childrenOf(daemon.pid, "clickhouse.js")[0]!;
 }
 
-describe("an author connects to no server that the operator does not allow", () => {
-  test("by default to none of this link, nor to that which gives credentials, nor to a database of ClickHouse itself", async () => {
-    await started();
+/** All that can be seen of a pipeline. */
+async function shown(pipeline_id: string): Promise<string> {
+  const metrics = await (await fetch(`${daemon.api}/metrics`)).text();
+  return [...(await said(pipeline_id)), ...logged, metrics].join("\n");
+}
+
+describe("by default", () => {
+  const password = "kX/9+qz staple-Horse77";
+
+  beforeAll(async () => {
+    await openPlace();
+    await start({ args: ["--log-level", "debug"], env: { SLUICE_SECRET_CH: password } });
+  });
+
+  afterAll(closePlace);
+
+  test("an author connects to none of this link, nor to that which gives credentials, nor to a database of ClickHouse itself", async () => {
     const hosts = ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "fe80::1"];
     await refusedHosts(hosts, 80, /is link-local/);
 
@@ -101,56 +124,37 @@ describe("an author connects to no server that the operator does not allow", () 
     for (const index of [0, 1, 2, 3]) {
       const isRefusal = (line: string): boolean =>
         line.includes(`system-${index}.yaml`) && line.includes("SYSTEM_DATABASE");
-      await daemon.until(() => Promise.resolve(daemon.log.find(isRefusal)), `to refuse file ${index}`);
+      await daemon.until(() => Promise.resolve(logged.find(isRefusal)), `to refuse file ${index}`);
     }
     expect(internal.asked).toEqual([]);
   });
 
-  test("without private targets to none of this machine, however its address is spelled", async () => {
-    await started(["--private-targets", "deny"]);
-    const literal = ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "0.0.0.0", "[::ffff:7f00:1]"];
-    await refusedHosts(literal, internal.port, /private_targets denies/);
-    await place.write("attack.yaml", writingTo("localhost"));
-    expect(await until(/host localhost has the address .* private_targets denies/)).toContain("TARGET_NOT_ALLOWED");
-    expect(internal.asked).toEqual([]);
+  test("a page of a server that is no ClickHouse is shown nowhere", async () => {
+    const server = await foreign();
+    await place.write("shows-a-page.yaml", writingTo("127.0.0.1", { port: server.port, pipeline_id: "shows-a-page" }));
+    expect(await until(/a body of \d+ characters/, "shows-a-page")).toContain("(text/html)");
+    expect(await shown("shows-a-page")).not.toContain(page);
+    server.close();
   });
 
-  test("a running pipeline goes on as it is where its file names another target", async () => {
-    await place.write("attack.yaml", pipelineFile("attack"));
-    await started(["--targets", "*.example.com"]);
-    await daemon.until(async () => ((await said()).includes("Running") ? true : undefined), "to run");
-    await place.write("attack.yaml", writingTo("127.0.0.1"));
-    expect(await until(/is not in targets/)).toContain(`adding 127.0.0.1:${internal.port} to targets in sluice.yaml`);
-    expect((await said()).includes("Running")).toBe(true);
-    expect(internal.asked).toEqual([]);
+  test("a password that a server sends back is shown nowhere, whatever spells it", async () => {
+    const error = `Code: 516. DB::Exception: ${echoed("ada", password, 6)} (AUTHENTICATION_FAILED)`;
+    const headers = { "X-ClickHouse-Exception-Code": "516" };
+    const server = await hostileClickHouse(() => ({ status: 403, headers, body: error }));
+    const login = ', username: ada, password: "${env:SLUICE_SECRET_CH}"';
+    await place.write(
+      "says-it-again.yaml",
+      writingTo("127.0.0.1", { port: server.port, pipeline_id: "says-it-again", login }),
+    );
+    await until(/AUTHENTICATION_FAILED/, "says-it-again");
+    const all = await shown("says-it-again");
+    server.close();
+    for (const part of partsOf("ada", password)) expect(all).not.toContain(part);
   });
-});
 
-test("a page of a server that is no ClickHouse is shown nowhere", async () => {
-  await started();
-  await place.write("attack.yaml", writingTo("127.0.0.1"));
-  expect(await until(/a body of \d+ characters/)).toContain("(text/html)");
-  const metrics = await (await fetch(`${daemon.api}/metrics`)).text();
-  expect([...(await said()), ...daemon.log, metrics].join("\n")).not.toContain(page);
-});
-
-test("a password that a server sends back is shown nowhere, whatever spells it", async () => {
-  const password = "kX/9+qz staple-Horse77";
-  const error = `Code: 516. DB::Exception: ${echoed("ada", password, 6)} (AUTHENTICATION_FAILED)`;
-  const headers = { "X-ClickHouse-Exception-Code": "516" };
-  const server = await hostileClickHouse(() => ({ status: 403, headers, body: error }));
-  await started(["--log-level", "debug"], { SLUICE_SECRET_CH: password });
-  const login = ', username: ada, password: "${env:SLUICE_SECRET_CH}"';
-  await place.write("attack.yaml", writingTo("127.0.0.1", { port: server.port, login }));
-  await until(/AUTHENTICATION_FAILED/);
-  const metrics = await (await fetch(`${daemon.api}/metrics`)).text();
-  const shown = [...(await said()), ...daemon.log, metrics].join("\n");
-  server.close();
-  for (const part of partsOf("ada", password)) expect(shown).not.toContain(part);
-});
-
-describe("the embedded ClickHouse", () => {
-  test.skipIf(process.platform !== "linux")("listens on no port, only on a socket of its owner", async () => {
+  test("the embedded ClickHouse listens on no port, only on a socket of its owner", async ({ skip }) => {
+    const isLinux = process.platform === "linux";
+    requireOrSkip(isLinux ? undefined : "reads the sockets of a process in /proc, which only Linux has", skip);
     const pid = await running();
     const sockets = await Promise.all(
       (await readdir(`/proc/${pid}/fd`)).map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => "")),
@@ -164,7 +168,8 @@ describe("the embedded ClickHouse", () => {
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
   });
 
-  test.skipIf(process.getuid?.() !== 0)("is not reached by another user of the machine", async () => {
+  test("the embedded ClickHouse is not reached by another user of the machine", async ({ skip }) => {
+    requireOrSkip(process.getuid?.() === 0 ? undefined : "becomes another user, which only root may", skip);
     await running();
     await chmod(place.path, 0o755);
     const socket = join(place.dataDir, "clickhouse", "http.sock");
@@ -172,30 +177,66 @@ describe("the embedded ClickHouse", () => {
     const nobody = spawnSync(process.execPath, ["-e", program], { uid: 65534, gid: 65534, cwd: "/", encoding: "utf8" });
     expect(`${nobody.stdout}${nobody.error?.message ?? ""}`).toMatch(/EACCES/);
   });
-
-  test("is there again after kill -9 of both processes, whose socket is left", async () => {
-    const pid = await running();
-    await daemon.stop("SIGKILL");
-    expect((await stat(join(place.dataDir, "clickhouse", "http.sock"))).isSocket()).toBe(true);
-    expect(await running()).not.toBe(pid);
-    expect((await daemon.health("orders")).counters.rows_written).toBeGreaterThan(0);
-  });
 });
 
-test("a data dir whose path is too long for a socket is used all the same", async () => {
-  const deep = join(place.path, "x".repeat(60), "y".repeat(60));
-  await mkdir(deep, { recursive: true });
-  await writeFile(join(place.pipelines, "orders.yaml"), pipelineFile("orders"));
-  daemon = await place.start({ dataDir: join(deep, "data"), env: tokenEnv });
-  await daemon.until(
-    async () =>
-      (await daemon.health("orders").catch(() => undefined))?.overall_status === "Running" ? true : undefined,
-    "to run",
+describe("where the operator allows few targets, in a data dir whose path is too long for a socket", () => {
+  let dataDir: string;
+  const link = (): string => join(dataDir, "clickhouse", "http.sock");
+  // Names with a 1 are allowed, so that those which spell an address of this machine are looked at.
+  const args = ["--private-targets", "deny", "--targets", "*1*,localhost"];
+
+  beforeAll(async () => {
+    await openPlace();
+    const deep = join(place.path, "x".repeat(60), "y".repeat(60));
+    await mkdir(deep, { recursive: true });
+    dataDir = join(deep, "data");
+    await start({ args, dataDir });
+  });
+
+  afterAll(closePlace);
+
+  test("an author connects to none of this machine, however its address is spelled", { tags: ["rest"] }, async () => {
+    const literal = ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "0.0.0.0", "[::ffff:7f00:1]"];
+    await refusedHosts(literal, internal.port, /private_targets denies/);
+    await place.write("local.yaml", writingTo("localhost", { pipeline_id: "local" }));
+    expect(await until(/host localhost has the address .* private_targets denies/, "local")).toContain(
+      "TARGET_NOT_ALLOWED",
+    );
+    await place.write("other.yaml", writingTo("db.example.org", { pipeline_id: "other" }));
+    await until(/host db\.example\.org is not in targets/, "other");
+    expect(internal.asked).toEqual([]);
+  });
+
+  test("a running pipeline goes on as it is where its file names another target", { tags: ["rest"] }, async () => {
+    const pid = await running();
+    await place.write("orders.yaml", writingTo("127.0.0.1", { pipeline_id: "orders" }));
+    expect(await until(/orders.*private_targets denies/, "orders")).toContain(
+      "adding 127.0.0.1 to targets in sluice.yaml",
+    );
+    expect((await daemon.health("orders")).overall_status).toBe("Running");
+    expect(await running()).toBe(pid);
+    expect(internal.asked).toEqual([]);
+  });
+
+  test(
+    "the embedded ClickHouse is there again after kill -9 of both processes, whose socket is left",
+    { tags: ["rest"] },
+    async () => {
+      const pid = await running();
+      await daemon.stop("SIGKILL");
+      expect((await stat(link())).isSocket()).toBe(true);
+      await start({ args, dataDir });
+      expect(await running()).not.toBe(pid);
+      expect((await daemon.health("orders")).counters.rows_written).toBeGreaterThan(0);
+    },
   );
-  const link = join(deep, "data", "clickhouse", "http.sock");
-  const path = await daemon.until(() => readlink(link).catch(() => undefined), "to link the socket");
-  expect((await stat(path)).isSocket()).toBe(true);
-  expect((await stat(join(path, ".."))).mode & 0o777).toBe(0o700);
-  await daemon.stop("SIGTERM");
-  await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+
+  test("its socket lies elsewhere, in a folder of its owner, and goes when it ends", { tags: ["rest"] }, async () => {
+    await running();
+    const path = await readlink(link());
+    expect((await stat(path)).isSocket()).toBe(true);
+    expect((await stat(join(path, ".."))).mode & 0o777).toBe(0o700);
+    await daemon.stop("SIGTERM");
+    await expect(stat(path)).rejects.toMatchObject({ code: "ENOENT" });
+  });
 });

@@ -3,7 +3,8 @@ import type { Worker } from "node:worker_threads";
 import type { PipelineHealth } from "../../engine/index.ts";
 import { defaultOptions } from "../../schemas/index.ts";
 import type { EngineOptions, PipelineConfig, SinkConnection } from "../../schemas/pipeline.ts";
-import { startClickHouse, type TestClickHouse } from "./clickhouse.ts";
+import type { TestClickHouse } from "./clickhouse.ts";
+import { useClickHouse } from "./shared-clickhouse.ts";
 import { ClickHouseProxy, type Handled } from "./clickhouse-proxy.ts";
 import { TestEngine } from "./engine.ts";
 import { webhookPipeline } from "./pipelines.ts";
@@ -34,7 +35,7 @@ export class EngineOnServer {
   }
 
   static async start(given?: TestClickHouse): Promise<EngineOnServer> {
-    const server = given ?? (await startClickHouse());
+    const server = given ?? (await useClickHouse());
     const made = new EngineOnServer(server, await ClickHouseProxy.start(server.url));
     await made.run("CREATE DATABASE IF NOT EXISTS d");
     made.engine = await TestEngine.open({ secrets: made.secrets });

@@ -13,6 +13,7 @@ import {
   type PipelineHealth,
   type SecretSource,
 } from "../../engine/index.ts";
+import { SharedEmbedded } from "./shared-clickhouse.ts";
 
 export interface LoggedLine {
   level: "debug" | "info" | "warn" | "error";
@@ -63,9 +64,12 @@ export class TestEngine {
       machine?: EngineSettings["machine"];
       drainLimit?: number;
       quotas?: Pick<EngineSettings, "deadLetters" | "streamMaxBytes" | "pushRates">;
+      /** Carries a ClickHouse of its own, where the tests kill it or look into its folder. */
+      ownClickHouse?: boolean;
     } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
+    const embedClickHouse = (): SharedEmbedded => new SharedEmbedded({ isNew: options.dataDir === undefined });
     made.engine = await Engine.open({
       dataDir: made.dataDir,
       log: made.log,
@@ -75,7 +79,7 @@ export class TestEngine {
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
       ...(options.drainLimit === undefined ? {} : { drainLimit: options.drainLimit }),
       ...options.quotas,
-      ...(options.machine === undefined ? {} : { machine: options.machine }),
+      machine: { ...(options.ownClickHouse !== true && { embedClickHouse }), ...options.machine },
     });
     made.#server = createServer(made.engine.handleEvents);
     await new Promise<void>((resolve) => made.#server.listen(0, "127.0.0.1", resolve));

@@ -5,7 +5,6 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createPlainServer } from "node:net";
 import { basename, dirname } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import ssh2 from "ssh2";
 import type { AuthContext, Connection } from "ssh2";
 
@@ -18,15 +17,15 @@ export interface RunningServer {
 
 /**
  * Serves a repository over smart HTTP with Git's own back end; asks for `credentials` where they are given, and changes
- * them when the test does. With `oldProtocol` it gives no commit that no branch or tag points to. With `pause` it waits
- * so many milliseconds after each 64 KiB. `sent` are the bytes that it has sent.
+ * them when the test does. With `oldProtocol` it gives no commit that no branch or tag points to. After each
+ * 64 KiB it waits for what `each` returns, as long as somebody reads. It gets the bytes that were sent so far.
  */
 export async function serveHttp(
   repository: string,
   credentials?: Credentials,
   port = 0,
-  { oldProtocol = false, pause = 0 }: { oldProtocol?: boolean; pause?: number } = {},
-): Promise<RunningServer & { requests: string[]; sent(): number }> {
+  { oldProtocol = false, each }: { oldProtocol?: boolean; each?: (sent: number) => Promise<unknown> } = {},
+): Promise<RunningServer & { requests: string[] }> {
   const requests: string[] = [];
   let sent = 0;
   const server = createServer((request, response) => {
@@ -36,11 +35,12 @@ export async function serveHttp(
     if (expected !== undefined && request.headers.authorization !== expected) {
       response.writeHead(401, { "WWW-Authenticate": 'Basic realm="git"' }).end("no");
     } else {
+      const closed = new Promise((resolve) => response.once("close", resolve));
       const send = async (body: Buffer): Promise<void> => {
         for (let at = 0; at < body.length && !response.destroyed; at += slice) {
           sent += Math.min(slice, body.length - at);
           response.write(body.subarray(at, at + slice));
-          if (pause > 0) await sleep(pause);
+          if (each !== undefined) await Promise.race([each(sent), closed]);
         }
         response.end();
       };
@@ -48,10 +48,10 @@ export async function serveHttp(
     }
   });
   const urlAt = (taken: number): string => `http://127.0.0.1:${taken}/${basename(repository)}/.git`;
-  return { ...(await listening(server, urlAt, port)), requests, sent: () => sent };
+  return { ...(await listening(server, urlAt, port)), requests };
 }
 
-/** Bytes between two pauses of a slow server. */
+/** Bytes that are sent at once. */
 const slice = 64 << 10;
 
 export type Credentials = { user: string; password: string } | { token: string };

@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { describe, expect, test } from "vitest";
 import type { Span } from "../spans.ts";
 import { audit, type Evidence, type ExternalAudit } from "./audit.ts";

@@ -5,7 +5,7 @@ import { brokenBy } from "./verdict.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Milliseconds that the reconciler is given to notice a fault, and to make everything right after it. */
-const noticing = 30_000;
+const noticing = 60_000;
 const converging = 60_000;
 
 export interface Course {

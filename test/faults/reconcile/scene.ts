@@ -24,9 +24,6 @@ const canaries = { token: "canary-of-the-webhooks", password: "canary-of-the-rep
 export const kept = ["kept-1", "kept-2", "kept-3"] as const;
 export const edited = "edited";
 
-/** Milliseconds between two looks of the reconciler. */
-const interval = 400;
-
 /** What a pipeline file of the scene says; `expression` is what an edit that needs a restart changes. */
 export function fileOf(id: string, over: { tags?: string[]; expression?: string; sluice?: string[] } = {}): string {
   const sluice = ["create_table: true", "access_token: ${T}", ...(over.sluice ?? [])];
@@ -40,8 +37,11 @@ export function fileOf(id: string, over: { tags?: string[]; expression?: string;
 export interface SceneOptions {
   /** Files that a source may have at most. */
   files: number;
-  /** Milliseconds that a Git command may take in all. */
+  /** Milliseconds that a Git command may take in all, and without a word from the server. */
   patience: number;
+  silence?: number;
+  /** Milliseconds between two looks of the reconciler. */
+  interval?: number;
 }
 
 /** What became of the events that running pipelines accepted, and files of the data dir that hold a secret. */
@@ -90,7 +90,7 @@ export class Scene {
     this.senders = new Senders(this.engine, canaries.token, kept);
   }
 
-  static async open({ files, patience }: SceneOptions): Promise<Scene> {
+  static async open({ files, patience, silence = 1_500, interval = 400 }: SceneOptions): Promise<Scene> {
     const repository = await GitRepository.create();
     await repository.commit(Object.fromEntries([...kept, edited].map((id) => [`${id}.yaml`, fileOf(id)])));
     const engine = await TestEngine.open({ secrets: { T: canaries.token } });
@@ -110,7 +110,7 @@ export class Scene {
         branch: "main",
         dataDir: disk.path,
         env: { ...process.env, PATH, GIT_CONFIG_GLOBAL: gitConfig },
-        timeouts: { silence: 1_500, total: patience },
+        timeouts: { silence, total: patience },
         limits: { ...defaultLimits, files },
         ...what,
       });

@@ -1,6 +1,4 @@
-import { differing } from "../../support/cases.ts";
-import type { Fates } from "./scene.ts";
-import { Scene } from "./scene.ts";
+import { type Fates, Scene, type SceneOptions } from "./scene.ts";
 import { engineFaults } from "./engine-faults.ts";
 import type { Fault } from "./fault.ts";
 import { fieldFaults } from "./field-faults.ts";
@@ -12,28 +10,33 @@ import { repositoryFaults } from "./repository-faults.ts";
 import type { Amounts } from "./repository-faults.ts";
 import type { Verdict } from "./verdict.ts";
 
-export interface SuiteOptions extends Amounts, Course {
-  /** Of the faults that are told by the same reason, of the source or of a pipeline, only the first. */
-  isShort?: boolean;
-  /** Milliseconds that a Git command may take in all. */
-  patience: number;
+export interface SuiteOptions extends Amounts, Course, Omit<SceneOptions, "files"> {
+  /** Names of faults; without it, all of them. */
+  only?: readonly string[];
 }
 
 /** Lets every fault befall one reconciler, and gives what each did, and what became of the events sent meanwhile. */
 export async function reconcileFaults({
   lasting,
   announced,
-  patience,
-  isShort = false,
+  files,
+  commits,
+  only,
   log,
-  ...amounts
+  ...times
 }: SuiteOptions): Promise<{ verdicts: Verdict[]; events: Fates }> {
-  const scene = await Scene.open({ files: amounts.files - 1, patience });
+  const scene = await Scene.open({ files: files - 1, ...times });
   let verdicts: Verdict[] = [];
   let events: Fates | undefined;
   try {
-    const all = [...gitFaults, ...repositoryFaults(amounts), ...fieldFaults, ...localFaults, ...engineFaults];
-    const faults = isShort ? differing(all, toldBy) : all;
+    const all = [
+      ...gitFaults,
+      ...repositoryFaults({ files, commits }),
+      ...fieldFaults,
+      ...localFaults,
+      ...engineFaults,
+    ];
+    const faults = only === undefined ? all : only.map((name) => named(name, all));
     verdicts = await befall(scene, faults, { lasting, announced, ...(log && { log }) });
   } finally {
     events = await scene.close();
@@ -41,7 +44,8 @@ export async function reconcileFaults({
   return { verdicts, events };
 }
 
-/** By what faults differ: the reason that they are told by. Of those that heal at once each is one of its own. */
-function toldBy({ name, told }: Fault): string[] {
-  return [told === undefined ? name : [told].flat().join()];
+function named(name: string, all: readonly Fault[]): Fault {
+  const found = all.find((fault) => fault.name === name);
+  if (found === undefined) throw new Error(`there is no fault "${name}"`);
+  return found;
 }

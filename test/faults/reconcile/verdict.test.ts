@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { describe, expect, test } from "vitest";
 import type { Fault } from "./fault.ts";
 import { brokenBy } from "./verdict.ts";

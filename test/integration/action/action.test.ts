@@ -7,6 +7,7 @@ import { gunzipSync } from "node:zlib";
 import { load } from "js-yaml";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { bundled } from "../../../.github/actions/validate/bundle.ts";
+import { check } from "../../../reconciler/cli/action/check.ts";
 import { inputNames } from "../../../reconciler/cli/action/inputs.ts";
 import { type FirstAnswer, GitHost, strangersAccount, token } from "../../support/git-host.ts";
 import { GitRepository } from "../../support/git-repository.ts";
@@ -54,8 +55,39 @@ interface JobOptions {
   path?: string;
 }
 
-/** Runs the committed bundle as a runner does, in the repository with what is not committed there. */
-async function run({ inputs = {}, event, first = [], at = action, path = "" }: JobOptions = {}): Promise<Ran> {
+type Program = (env: Record<string, string>) => Promise<[code: number, out: string]>;
+
+/** Runs the action in this process, in the repository with what is not committed there. */
+function run(options: Omit<JobOptions, "at"> = {}): Promise<Ran> {
+  return runAs(options, async (env) => {
+    const before = process.cwd();
+    process.chdir(repository.path);
+    const printed: string[] = [];
+    const terminal = { out: (text: string) => void printed.push(text), err: (text: string) => void printed.push(text) };
+    try {
+      const isGood = await check({ env, terminal });
+      return [isGood ? 0 : 1, printed.map((text) => `${text}\n`).join("")];
+    } finally {
+      process.chdir(before);
+    }
+  });
+}
+
+/** Runs the committed bundle as a runner does. */
+function runBundle({ at = action, ...options }: JobOptions = {}): Promise<Ran> {
+  const argv = ["--import", recorder, join(at, "index.cjs")];
+  return runAs(
+    options,
+    (env) =>
+      new Promise((done) => {
+        execFile(process.execPath, argv, { env, cwd: repository.path }, (error, stdout, stderr) =>
+          done([Number(error?.code ?? 0), stdout + stderr]),
+        );
+      }),
+  );
+}
+
+async function runAs({ inputs = {}, event, first = [], path = "" }: JobOptions, program: Program): Promise<Ran> {
   started ??= await GitHost.start({ kind: "github", number: 12, first });
   const host = started;
   const [eventFile, outputs, summary, modules] = ["event", "outputs", "summary", "modules"].map((name) =>
@@ -77,12 +109,7 @@ async function run({ inputs = {}, event, first = [], at = action, path = "" }: J
     RUNNER_TEMP: folder,
     LOADED_MODULES: modules!,
   };
-  const argv = ["--import", recorder, join(at, "index.cjs")];
-  const [code, out] = await new Promise<[number, string]>((done) => {
-    execFile(process.execPath, argv, { env, cwd: repository.path }, (error, stdout, stderr) =>
-      done([Number(error?.code ?? 0), stdout + stderr]),
-    );
-  });
+  const [code, out] = await program(env);
   const text = await readFile(outputs!, "utf8");
   const found = [...text.matchAll(/^(\S+)<<(\S+)\n([\s\S]*?)\n\2$/gm)].map(([, name = "", , value = ""]) => [
     name,
@@ -106,22 +133,22 @@ test("the committed bundle is what its source gives: else run `npm run action`",
   }
 });
 
-test("action.yml has the inputs that are read, and the outputs that are set", async () => {
-  const described = load(await readFile(join(action, "action.yml"), "utf8")) as {
-    inputs: Record<string, { description: string; default?: string }>;
-    outputs: Record<string, { description: string }>;
-  };
-  expect(Object.keys(described.inputs).toSorted()).toEqual([...inputNames].toSorted());
-  await put(filtered);
-  await writeFile(join(repository.path, "pipelines/orders.test.yaml"), "tests:\n  - { name: none, events: [] }\n");
-  const { outputs } = await run({ inputs: { sarif: "found.sarif", test: "true" } });
-  expect(Object.keys(described.outputs).toSorted()).toEqual(Object.keys(outputs).toSorted());
+/** The names that `action.yml` describes. */
+async function described(): Promise<{ inputs: string[]; outputs: string[] }> {
+  const { inputs, outputs } = load(await readFile(join(action, "action.yml"), "utf8")) as Record<string, object>;
+  return { inputs: Object.keys(inputs!).toSorted(), outputs: Object.keys(outputs!).toSorted() };
+}
+
+test("action.yml has the inputs that are read", async () => {
+  expect((await described()).inputs).toEqual([...inputNames].toSorted());
 });
 
-test("a change is a comment, which the next run replaces, and is in the summary and the outputs", async () => {
+test("a change is a comment, which the next run replaces, and is in the summary and the outputs; the bundle needs no package beside it", async () => {
   await put(filtered);
-  const first = await run({ inputs: { path: "pipelines" } });
+  const first = await runBundle({ inputs: { path: "pipelines" } });
   expect(first.code).toBe(0);
+  expect(first.modules).toContain("index.cjs");
+  expect(first.modules).not.toContain("node_modules");
   expect(first.outputs).toMatchObject({ errors: "0", warnings: "0", level: "restart", changes: "1" });
   expect(first.outputs["comment-url"]).toMatch(/pull\/12#c-100$/);
   const [comment] = started!.comments;
@@ -138,51 +165,63 @@ test("a change is a comment, which the next run replaces, and is in the summary 
   expect(started!.comments[0]!.body).toContain("Nothing that runs changes.");
 });
 
-test("with test, the tests beside the pipelines are run, and one that fails is an annotation and fails the job", async () => {
-  const file = join(repository.path, "pipelines/orders.test.yaml");
-  const event = "{ id: 1, level: error }";
-  const tests = (id: number): string =>
-    `tests:\n  - name: errors\n    events: [{ event: ${event} }]\n    expect: { rows: [{ id: ${id} }] }\n`;
-  await writeFile(file, tests(1));
-  const good = await run({ inputs: { path: "pipelines", test: "true" } });
-  expect(good).toMatchObject({ code: 0, outputs: { "tests-passed": "1", "tests-failed": "0" } });
-  expect(good.out).toContain("1 test: 1 passed, 0 failed");
-  await writeFile(file, tests(2));
-  const bad = await run({ inputs: { path: "pipelines", test: "true" } });
-  expect(bad).toMatchObject({ code: 1, outputs: { "tests-passed": "0", "tests-failed": "1" } });
-  expect(bad.out).toContain(
-    '::error file=pipelines/orders.test.yaml,line=2,title=sluice::errors: rows missing, expected {"id":2}; rows unexpected, found {"id":1,',
-  );
-  expect(bad.summary).toContain("### Tests that fail");
-  const without = await run({ inputs: { path: "pipelines" } });
-  expect(without.code).toBe(0);
-  expect(without.outputs).not.toHaveProperty("tests-passed");
-});
+test(
+  "with test, the tests beside the pipelines are run, and one that fails is an annotation and fails the job; then all outputs are set",
+  { tags: ["rest"] },
+  async () => {
+    const file = join(repository.path, "pipelines/orders.test.yaml");
+    const event = "{ id: 2, level: error }";
+    const tests = (id: number): string =>
+      `tests:\n  - name: errors\n    events: [{ event: ${event} }]\n    expect: { rows: [{ id: ${id} }] }\n`;
+    await writeFile(file, tests(2));
+    await put(filtered);
+    const good = await runBundle({ inputs: { path: "pipelines", sarif: "found.sarif", test: "true" } });
+    expect(good).toMatchObject({ code: 0, outputs: { "tests-passed": "1", "tests-failed": "0" } });
+    expect(good.out).toContain("1 test: 1 passed, 0 failed");
+    expect(Object.keys(good.outputs).toSorted()).toEqual((await described()).outputs);
+    await writeFile(file, tests(3));
+    const bad = await runBundle({ inputs: { path: "pipelines", test: "true" } });
+    expect(bad).toMatchObject({ code: 1, outputs: { "tests-passed": "0", "tests-failed": "1" } });
+    expect(bad.out).toContain(
+      '::error file=pipelines/orders.test.yaml,line=2,title=sluice::errors: rows missing, expected {"id":3}; rows unexpected, found {"id":2,',
+    );
+    expect(bad.summary).toContain("### Tests that fail");
+    const without = await run({ inputs: { path: "pipelines" } });
+    expect(without.code).toBe(0);
+    expect(without.outputs).not.toHaveProperty("tests-passed");
+  },
+);
 
-test("Sluice is installed for its tests where it is not there, without the token of the job", async () => {
-  const root = join(folder, "sluice");
-  const at = join(root, ".github/actions/validate");
-  await mkdir(at, { recursive: true });
-  await copyFile(join(action, "index.cjs"), join(at, "index.cjs"));
-  const programs = join(folder, "programs");
-  await mkdir(programs);
-  const report = JSON.stringify({ passed: 2, failed: 0, tests: [] });
-  const npm = `#!/bin/sh
+test(
+  "Sluice is installed for its tests where it is not there, without the token of the job",
+  { tags: ["rest"] },
+  async () => {
+    const root = join(folder, "sluice");
+    const at = join(root, ".github/actions/validate");
+    await mkdir(at, { recursive: true });
+    await copyFile(join(action, "index.cjs"), join(at, "index.cjs"));
+    const programs = join(folder, "programs");
+    await mkdir(programs);
+    const report = JSON.stringify({ passed: 2, failed: 0, tests: [] });
+    const npm = `#!/bin/sh
 env >>"${folder}/installation"; echo "$PWD $*" >>"${folder}/installation"
 mkdir dist && echo 'console.log(${JSON.stringify(report)})' >dist/sluice.js\n`;
-  await writeFile(join(programs, "npm"), npm, { mode: 0o755 });
-  const ran = await run({ inputs: { path: "pipelines", test: "true" }, at, path: programs });
-  expect(ran).toMatchObject({ code: 0, outputs: { "tests-passed": "2" } });
-  const said = await readFile(join(folder, "installation"), "utf8");
-  expect(said).toMatch(/\/sluice ci --no-audit --no-fund$/m);
-  expect(said).not.toContain(token);
+    await writeFile(join(programs, "npm"), npm, { mode: 0o755 });
+    const ran = await runBundle({ inputs: { path: "pipelines", test: "true" }, at, path: programs });
+    expect(ran).toMatchObject({ code: 0, outputs: { "tests-passed": "2" } });
+    const said = await readFile(join(folder, "installation"), "utf8");
+    expect(said).toMatch(/\/sluice ci --no-audit --no-fund$/m);
+    expect(said).not.toContain(token);
 
-  await rm(join(root, "dist"), { recursive: true });
-  await writeFile(join(programs, "npm"), "#!/bin/sh\necho 'no registry' >&2\nexit 1\n", { mode: 0o755 });
-  const failed = await run({ inputs: { path: "pipelines", test: "true" }, at, path: programs });
-  expect(failed.code).toBe(1);
-  expect(failed.out).toMatch(/::error title=sluice::input test: expected npm ci to install Sluice in .*: no registry/);
-});
+    await rm(join(root, "dist"), { recursive: true });
+    await writeFile(join(programs, "npm"), "#!/bin/sh\necho 'no registry' >&2\nexit 1\n", { mode: 0o755 });
+    const failed = await runBundle({ inputs: { path: "pipelines", test: "true" }, at, path: programs });
+    expect(failed.code).toBe(1);
+    expect(failed.out).toMatch(
+      /::error title=sluice::input test: expected npm ci to install Sluice in .*: no registry/,
+    );
+  },
+);
 
 test("a bad file is an annotation at its place, in the summary, and fails the job", async () => {
   await put(orders.replace("type: int", "type: itn"));
@@ -270,9 +309,4 @@ test("what a file says is no command of the runner, in no place", async () => {
     expect(line).toMatch(/^::(error|warning|notice) (file=pipelines\/orders\.yaml,line=\d+,col=\d+,)?title=\w+::/);
   }
   expect(out).not.toContain("\u001b");
-});
-
-test("it needs no package beside it", async () => {
-  await put(filtered);
-  expect((await run()).modules).not.toContain("node_modules");
 });

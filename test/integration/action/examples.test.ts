@@ -63,7 +63,7 @@ describe.each(["gitlab", "gitea"] as const)("the job of %s", (kind) => {
     return run([jobs.check.steps.at(-1)!.run!], { ...jobEnv, BASE: base, GITHUB_TOKEN: token, ...variables });
   }
 
-  test("comments once, and replaces that", async () => {
+  test("comments once, and replaces that", { tags: ["rest"] }, async () => {
     expect((await job()).code).toBe(0);
     expect(host!.comments).toEqual([]);
     await put(filtered);
@@ -74,13 +74,15 @@ describe.each(["gitlab", "gitea"] as const)("the job of %s", (kind) => {
     expect(host!.comments.length).toBe(1);
   });
 
-  test("fails for a bad file, with a comment that says so", async () => {
+  const ofGitea = kind === "gitea" ? { tags: ["rest"] } : {};
+
+  test("fails for a bad file, with a comment that says so", ofGitea, async () => {
     await put(orders.replace("type: int", "type: itn"));
     expect((await job()).code).toBe(1);
     expect(host!.comments[0]!.body).toContain("refused");
   });
 
-  test("fails where it cannot compare", async () => {
+  test("fails where it cannot compare", { tags: ["rest"] }, async () => {
     const nothing = "0".repeat(40);
     const { code, said } = await job({ BASE: nothing, CI_MERGE_REQUEST_DIFF_BASE_SHA: nothing });
     expect(code).toBe(1);
@@ -89,7 +91,7 @@ describe.each(["gitlab", "gitea"] as const)("the job of %s", (kind) => {
   });
 });
 
-test("the job of GitLab needs no token for anything but the note", async () => {
+test("the job of GitLab needs no token for anything but the note", { tags: ["rest"] }, async () => {
   const { sluice: found } = await example<{ sluice: { script: string[] } }>("gitlab.yml");
   await put(orders.replace("type: int", "type: itn"));
   const { code } = await run(found.script, { CI_MERGE_REQUEST_DIFF_BASE_SHA: base });
@@ -98,7 +100,7 @@ test("the job of GitLab needs no token for anything but the note", async () => {
   expect(JSON.parse(report)).toMatchObject([{ severity: "critical", location: { path: "pipelines/orders.yaml" } }]);
 });
 
-test("the hook of pre-commit checks the folder", async () => {
+test("the hook of pre-commit checks the folder", { tags: ["rest"] }, async () => {
   const { repos } = await example<{ repos: { hooks: { entry: string; files: string }[] }[] }>("pre-commit-config.yaml");
   const { entry, files } = repos[0]!.hooks[0]!;
   expect("pipelines/orders.yaml").toMatch(new RegExp(files));

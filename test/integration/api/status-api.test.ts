@@ -227,9 +227,8 @@ describe("nothing can be changed, and the answer says how to", () => {
     "/elsewhere",
   ];
   const methods = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
-  test.each([...urls, ...changing].flatMap((url) => methods.map((method) => [method, url] as const)))(
-    "%s %s",
-    async (method, url) => {
+  test.each(methods)("%s", async (method) => {
+    for (const url of [...urls, ...changing]) {
       const answer = await ask(method, url, method === "OPTIONS" ? undefined : "{}", {
         "content-type": "application/json",
       });
@@ -242,8 +241,8 @@ describe("nothing can be changed, and the answer says how to", () => {
         ),
         details: { method, allowed: ["GET", "HEAD"] },
       });
-    },
-  );
+    }
+  });
 
   test("a body without an end is not waited for", async () => {
     const asked = request({

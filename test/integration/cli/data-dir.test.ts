@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { runCommand } from "../../support/command.ts";
 import { requireOrSkip } from "../../support/require-or-skip.ts";
 import { SmallDisk } from "../../support/small-disk.ts";
 
@@ -19,14 +20,24 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+/** Arguments of a `sluice run` on a data dir. */
+function argumentsFor(dataDir: string): string[] {
+  const off = ["--api", "--events", "--otlp-grpc", "--otlp-http"].flatMap((name) => [name, "off"]);
+  return ["run", "--dir", join(folder, "pipelines"), "--data-dir", dataDir, ...off];
+}
+
 /** What `sluice run` says on a data dir that it cannot use, and its exit code. */
-async function run(
+async function run(dataDir: string): Promise<{ lines: string[]; code: number }> {
+  const { code, err } = await runCommand(argumentsFor(dataDir), { signal: new AbortController().signal });
+  return { lines: err.split("\n"), code };
+}
+
+/** The same of a process, which may be another user's or see another disk. */
+async function runApart(
   dataDir: string,
   { wrap = (command: string[]) => command, uid }: { wrap?: (command: string[]) => string[]; uid?: number } = {},
 ): Promise<{ lines: string[]; code: number | null }> {
-  const off = ["--api", "--events", "--otlp-grpc", "--otlp-http"].flatMap((name) => [name, "off"]);
-  const pipelines = join(folder, "pipelines");
-  const command = [process.execPath, script, "run", "--dir", pipelines, "--data-dir", dataDir, ...off];
+  const command = [process.execPath, script, ...argumentsFor(dataDir)];
   const [program = "", ...args] = wrap(command);
   const child = spawn(program, args, {
     cwd: folder,
@@ -62,19 +73,19 @@ describe("a data dir that cannot be used is named in one line, with the way out"
     expect(code).toBe(1);
   });
 
-  test("a folder of another user", async ({ skip }) => {
+  test("a folder of another user", { tags: ["rest"] }, async ({ skip }) => {
     const isRoot = process.getuid?.() === 0;
     requireOrSkip(process.platform === "win32" ? "needs users of POSIX" : undefined, skip);
     const path = join(folder, "data");
     await mkdir(path, { mode: 0o500 });
     await chmod(folder, 0o755);
-    const { lines, code } = await run(path, isRoot ? { uid: 65_534 } : {});
+    const { lines, code } = await runApart(path, isRoot ? { uid: 65_534 } : {});
     await chmod(path, 0o700);
     expect(lines).toEqual([expect.stringMatching(/data dir .*data may not be read and written by this user.*owner/)]);
     expect(code).toBe(1);
   });
 
-  test("a folder on a disk that is read-only", async ({ skip }) => {
+  test("a folder on a disk that is read-only", { tags: ["rest"] }, async ({ skip }) => {
     requireOrSkip(SmallDisk.obstacle(), skip);
     const path = join(folder, "data");
     await mkdir(path);
@@ -82,7 +93,7 @@ describe("a data dir that cannot be used is named in one line, with the way out"
     try {
       disk.freeze();
       for (const dataDir of [path, join(path, "below")]) {
-        const { lines, code } = await run(dataDir, { wrap: (command) => disk.wrap(command) });
+        const { lines, code } = await runApart(dataDir, { wrap: (command) => disk.wrap(command) });
         expect(lines).toEqual([expect.stringMatching(/data dir .*data.* read-only.*for writing/)]);
         expect(code).toBe(1);
       }

@@ -33,7 +33,7 @@ beforeAll(async () => {
     await writeFile(join(files, path), pipelineText(text));
   }
   daemon = await place.start({ args: ["--dir", files], env: tokenEnv });
-  await vi.waitFor(async () => expect(await statuses()).toEqual(["Running", "Running", "Running", "Stopped"]), 30_000);
+  await vi.waitFor(async () => expect(await statuses()).toEqual(["Running", "Running", "Running", "Stopped"]), 60_000);
   written = join(place.path, "exported");
   const { code } = await sluice("export", written);
   expect(code).toBe(0);
@@ -76,7 +76,7 @@ describe("sluice export", () => {
     expect(out + err + text).not.toContain("an-access-token");
   });
 
-  test("takes what runs from its API too", async () => {
+  test("takes what runs from its API too", { tags: ["rest"] }, async () => {
     const other = join(place.path, "over-http");
     expect((await sluice("export", other, "--server", daemon.api)).code).toBe(0);
     for (const path of ["clicks.yaml", "shop/orders.yaml", "shop/returns.yaml", "signups.yaml"]) {
@@ -84,7 +84,7 @@ describe("sluice export", () => {
     }
   });
 
-  test("a Sluice that follows those files adopts what runs, without a call", async () => {
+  test("a Sluice that follows those files adopts what runs, without a call", { tags: ["rest"] }, async () => {
     const adopted = join(place.path, "adopted");
     await sluice("export", adopted);
     await rm(join(adopted, "signups.yaml"));
@@ -93,7 +93,7 @@ describe("sluice export", () => {
     // Another inventory: nothing is owned, as in a repository that is new to this data dir.
     await rm(join(place.dataDir, "reconciler.json"));
     daemon = await place.start({ args: ["--dir", adopted], env: tokenEnv });
-    await expect.poll(async () => (await sluice("get")).out, { timeout: 30_000 }).toMatch(/returns +True/);
+    await expect.poll(async () => (await sluice("get")).out, { timeout: 60_000 }).toMatch(/returns +True/);
     expect((await sluice("history", "--output", "json")).out).toBe(before);
   });
 });

@@ -63,7 +63,7 @@ async function open(change: (text: string) => string): Promise<{ uri: string; te
   await connection.sendNotification("textDocument/didOpen", {
     textDocument: { uri, languageId: "yaml", version: 1, text },
   });
-  await vi.waitFor(() => expect(diagnostics.has(uri)).toBe(true), { timeout: 15_000 });
+  await vi.waitFor(() => expect(diagnostics.has(uri)).toBe(true), { timeout: 60_000 });
   return { uri, text };
 }
 

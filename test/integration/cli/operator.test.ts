@@ -13,8 +13,7 @@ import { Commits } from "../../support/commits.ts";
 import { World, edited, orders } from "../../unit/apply/world.ts";
 import { info, restingEngine } from "../api/sample.ts";
 
-/** A condition that is awaited holds soon, also where other tests run at the same time. */
-const soon = { timeout: 10_000 };
+const soon = { timeout: 60_000 };
 
 const sales = { id: "sales-eu" };
 let world: World;

@@ -167,9 +167,12 @@ tests:
 `;
 
 describe("a test that fails", () => {
-  test("says what was expected and found, and what became of each event", async () => {
+  beforeAll(async () => {
     await put("hook/orders.yaml", webhook);
     await put("hook/orders.test.yaml", failing);
+  });
+
+  test("says what was expected and found, and what became of each event", async () => {
     const { code, out } = await run("test", "hook/orders.test.yaml", "--name", "amounts");
     expect(code).toBe(1);
     expect(out.replaceAll(/\(\d+ ms\)/g, "").split("\n")).toEqual([
@@ -190,7 +193,7 @@ describe("a test that fails", () => {
     ]);
   });
 
-  test("is a failure in JUnit's XML, which its schema takes, and in JSON", async () => {
+  test("is a failure in JUnit's XML, which its schema takes, and in JSON", { tags: ["rest"] }, async () => {
     const { code, out } = await run("test", "hook", "--format", "junit");
     expect(code).toBe(1);
     expect(out).toContain('<testsuite name="hook/orders.test.yaml" tests="2" failures="1" errors="0"');
@@ -206,22 +209,26 @@ describe("a test that fails", () => {
     });
   });
 
-  test("passes after --update, which keeps comments and writes what the mapping writes", async () => {
-    expect(await run("test", "hook", "--update")).toMatchObject({
-      code: 0,
-      out: "hook/orders.test.yaml: 2 of its tests updated\n",
-    });
-    const text = await readFile(join(folder, "hook/orders.test.yaml"), "utf8");
-    expect(text).toContain("# Tests of orders.\n");
-    expect(text).toContain("        # the first one\n        - { id: a, amount: 1.5 } # rounded?\n");
-    expect(text).not.toContain("id: z");
-    expect(text).toContain("      rows:\n        - { id: b, amount: 1 }\n        - { id: a, amount: 2 }\n");
-    const { code, out } = await run("test", "hook");
-    expect([code, out]).toEqual([0, expect.stringContaining("2 tests: 2 passed, 0 failed")]);
-  });
+  test(
+    "passes after --update, which keeps comments and writes what the mapping writes",
+    { tags: ["rest"] },
+    async () => {
+      expect(await run("test", "hook", "--update")).toMatchObject({
+        code: 0,
+        out: "hook/orders.test.yaml: 2 of its tests updated\n",
+      });
+      const text = await readFile(join(folder, "hook/orders.test.yaml"), "utf8");
+      expect(text).toContain("# Tests of orders.\n");
+      expect(text).toContain("        # the first one\n        - { id: a, amount: 1.5 } # rounded?\n");
+      expect(text).not.toContain("id: z");
+      expect(text).toContain("      rows:\n        - { id: b, amount: 1 }\n        - { id: a, amount: 2 }\n");
+      const { code, out } = await run("test", "hook");
+      expect([code, out]).toEqual([0, expect.stringContaining("2 tests: 2 passed, 0 failed")]);
+    },
+  );
 });
 
-test("an export request of OTLP is as many rows as it has records", async () => {
+test("an export request of OTLP is as many rows as it has records", { tags: ["rest"] }, async () => {
   await mkdir(join(folder, "otlp"));
   await cp("examples/otlp/pipelines/app-logs.yaml", join(folder, "otlp/app-logs.yaml"));
   const records = [9, 5, 17].map((severityNumber) => ({ severityNumber, body: { stringValue: `s${severityNumber}` } }));
@@ -289,7 +296,7 @@ describe("what cannot be run", () => {
   });
 });
 
-test("in a checkout its sluice.yaml has the variables, as for sluice validate", async () => {
+test("in a checkout its sluice.yaml has the variables, as for sluice validate", { tags: ["rest"] }, async () => {
   const repository = await GitRepository.create();
   const events = [{ event: { id: "a", amount: 5 } }];
   await repository.commit({
@@ -304,7 +311,7 @@ test("in a checkout its sluice.yaml has the variables, as for sluice validate", 
   }
 });
 
-test("--base shows the events whose outcome changed, and exits with 2", async () => {
+test("--base shows the events whose outcome changed, and exits with 2", { tags: ["rest"] }, async () => {
   const repository = await GitRepository.create();
   const events = [
     { id: "a", amount: 1 },
@@ -338,99 +345,100 @@ a/orders.test.yaml:1: amounts
   expect(code).toBe(2);
 });
 
-test("a dead letter of a running pipeline is the event of a test, without the values that are hidden", async () => {
-  const place = await Workplace.make();
-  try {
+describe("sluice sample", { tags: ["rest"] }, () => {
+  let place: Workplace;
+  let events: string;
+
+  /** A pipeline of the daemon whose batches are as old as `delay`; gives its token. */
+  async function pipeline(pipeline_id: string, delay: string): Promise<string> {
     const file = webhook.slice(0, webhook.indexOf("x-sluice:")).concat("x-sluice: { create_table: true }\n");
-    // A dead letter is there when its batch is written.
-    await place.write("orders.yaml", file.replace("  table:", "  max_delay_time: 50ms\n  table:"));
-    const listeners = await freeListeners();
-    await place.start({ listeners });
-    const daemon = ["--data-dir", place.dataDir];
-    await expect.poll(async () => (await run("health", "orders", ...daemon)).code, { timeout: 20_000 }).toBe(0);
-    const { out: token } = await run("token", "rotate", "orders", ...daemon);
-    const { status } = await fetch(`http://${listeners.events}/v1/pipelines/orders/topics/input/events`, {
+    const named = file.replace("id: orders", `id: ${pipeline_id}`).replace("table: orders", `table: ${pipeline_id}`);
+    await place.write(`${pipeline_id}.yaml`, named.replace("  table:", `  max_delay_time: ${delay}\n  table:`));
+    await expect.poll(async () => (await asked("health", pipeline_id)).code, { timeout: 60_000 }).toBe(0);
+    return (await asked("token", "rotate", pipeline_id)).out.trim();
+  }
+
+  const asked = (...args: string[]): Promise<Printed> => run(...args, "--data-dir", place.dataDir);
+
+  const sample = (pipeline_id: string, ...options: string[]): Promise<Printed> =>
+    asked("sample", pipeline_id, "--redact", "mail", ...options);
+
+  async function post(pipeline_id: string, token: string, amount: unknown): Promise<void> {
+    const { status } = await fetch(`http://${events}/v1/pipelines/${pipeline_id}/topics/input/events`, {
       method: "POST",
-      headers: { "content-type": "application/json", "x-pipeline-access-token": token.trim() },
-      body: JSON.stringify({ id: "a", mail: "ada@example.test", amount: "many" }),
+      headers: { "content-type": "application/json", "x-pipeline-access-token": token },
+      body: JSON.stringify({ id: "a", mail: "ada@example.test", amount }),
     });
     expect(status).toBe(202);
-    const sampled = async (): Promise<string> => (await run("sample", "orders", "--redact", "mail", ...daemon)).out;
-    await expect.poll(sampled, { timeout: 20_000 }).not.toBe("");
-    await place.write("orders.test.yaml", await sampled());
-    const text = await readFile(join(place.pipelines, "orders.test.yaml"), "utf8");
-    expect(text).not.toContain("ada");
+  }
+
+  beforeAll(async () => {
+    place = await Workplace.make();
+    const listeners = await freeListeners();
+    ({ events } = listeners);
+    await place.start({ listeners });
+  });
+  afterAll(() => place.clean());
+
+  test("a dead letter of a running pipeline is the event of a test, without the values that are hidden", async () => {
+    // A dead letter is there when its batch is written.
+    const token = await pipeline("orders", "50ms");
+    await post("orders", token, "many");
+    await expect.poll(async () => (await sample("orders")).out, { timeout: 60_000 }).not.toBe("");
+    await place.write("orders.test.yaml", (await sample("orders")).out);
+    const file = join(place.pipelines, "orders.test.yaml");
+    expect(await readFile(file, "utf8")).not.toContain("ada");
     expect(await runIn(place.path, "test", "pipelines", "--update")).toMatchObject({ code: 0 });
-    expect(load(await readFile(join(place.pipelines, "orders.test.yaml"), "utf8"))).toEqual({
+    const event = { id: "a", mail: "redacted", amount: "many" };
+    expect(load(await readFile(file, "utf8"))).toEqual({
       tests: [
         {
           name: "dead letters of orders",
-          events: [{ event: { id: "a", mail: "redacted", amount: "many" } }],
+          events: [{ event }],
           expect: {
             rows: [],
-            dead_letters: [
-              {
-                component: "ingestor",
-                reason: "parse_error",
-                original_message: { id: "a", mail: "redacted", amount: "many" },
-              },
-            ],
+            dead_letters: [{ component: "ingestor", reason: "parse_error", original_message: event }],
           },
         },
       ],
     });
-  } finally {
-    await place.clean();
-  }
-});
+  });
 
-test("an event of a stream that is not settled is the event of a test, and stays there", async () => {
-  const place = await Workplace.make();
-  try {
-    const file = webhook.slice(0, webhook.indexOf("x-sluice:")).concat("x-sluice: { create_table: true }\n");
-    await place.write("orders.yaml", file.replace("  table:", "  max_delay_time: 1h\n  table:"));
-    const listeners = await freeListeners();
-    await place.start({ listeners });
-    const daemon = ["--data-dir", place.dataDir];
-    await expect.poll(async () => (await run("health", "orders", ...daemon)).code, { timeout: 20_000 }).toBe(0);
-    const sample = (...options: string[]) => run("sample", "orders", "--redact", "mail", ...options, ...daemon);
-    expect(await sample()).toMatchObject({ code: 1, err: expect.stringContaining("--from stream") as string });
-    expect(await sample("--from", "stream")).toMatchObject({
+  test("an event of a stream that is not settled is the event of a test, and stays there", async () => {
+    const token = await pipeline("waiting", "1h");
+    expect(await sample("waiting")).toMatchObject({ code: 1, err: expect.stringContaining("--from stream") as string });
+    expect(await sample("waiting", "--from", "stream")).toMatchObject({
       code: 1,
       err: expect.stringContaining("expected events in its stream that are not settled, found none") as string,
     });
-    expect(await sample("--from", "topic")).toMatchObject({
+    expect(await sample("waiting", "--from", "topic")).toMatchObject({
       code: 1,
-      err: "sluice: --from: expected stream for orders, whose source is of type webhook, found topic\n",
+      err: "sluice: --from: expected stream for waiting, whose source is of type webhook, found topic\n",
     });
-    const { out: token } = await run("token", "rotate", "orders", ...daemon);
-    await fetch(`http://${listeners.events}/v1/pipelines/orders/topics/input/events`, {
-      method: "POST",
-      headers: { "content-type": "application/json", "x-pipeline-access-token": token.trim() },
-      body: JSON.stringify({ id: "a", mail: "ada@example.test", amount: 3 }),
-    });
+    await post("waiting", token, 3);
     for (let time = 0; time < 2; time += 1) {
-      const { code, out } = await sample("--from", "stream");
+      const { code, out } = await sample("waiting", "--from", "stream");
       expect(code).toBe(0);
       expect(load(out)).toEqual({
-        tests: [{ name: "events of orders", events: [{ event: { id: "a", mail: "redacted", amount: 3 } }] }],
+        tests: [{ name: "events of waiting", events: [{ event: { id: "a", mail: "redacted", amount: 3 } }] }],
       });
     }
-  } finally {
-    await place.clean();
-  }
+  });
 });
 
-test("a fault that ends a thread of the engine fails its test alone, with what it was", async () => {
-  const bombs = webhook.replace("pipeline_id: orders", "pipeline_id: bombs").replace("table: orders", "table: bombs");
-  const tests = 'tests:\n  - { name: one, events: [{ event: { id: "a", amount: 1 } }] }\n';
-  await put("faults/bombs.yaml", bombs);
-  await put("faults/bombs.test.yaml", tests);
-  await put("faults/orders.yaml", webhook);
-  await put("faults/orders.test.yaml", tests);
-  await put(
-    "plant.mjs",
-    `import http from "node:http";
+test(
+  "a fault that ends a thread of the engine fails its test alone, with what it was",
+  { tags: ["rest"] },
+  async () => {
+    const bombs = webhook.replace("pipeline_id: orders", "pipeline_id: bombs").replace("table: orders", "table: bombs");
+    const tests = 'tests:\n  - { name: one, events: [{ event: { id: "a", amount: 1 } }] }\n';
+    await put("faults/bombs.yaml", bombs);
+    await put("faults/bombs.test.yaml", tests);
+    await put("faults/orders.yaml", webhook);
+    await put("faults/orders.test.yaml", tests);
+    await put(
+      "plant.mjs",
+      `import http from "node:http";
      import { syncBuiltinESMExports } from "node:module";
      const { request } = http;
      http.request = (...given) => {
@@ -439,22 +447,23 @@ test("a fault that ends a thread of the engine fails its test alone, with what i
        return request(...given);
      };
      syncBuiltinESMExports();`,
-  );
-  const env = { ...process.env, NODE_OPTIONS: `--import ${join(folder, "plant.mjs")}` };
-  for (const jobs of ["1", "4"]) {
-    const child = spawn(process.execPath, [sluice, "test", "faults", "--jobs", jobs], { cwd: folder, env });
-    const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
-    expect(await once(child, "exit")).toEqual([1, null]);
-    expect(await out).toContain(
-      "event 1: expected the engine to go on, found a fault that ended its thread: TypeError: planted. This is an error of Sluice",
     );
-    expect(await out).toMatch(/passed faults\/orders\.test\.yaml:\d+: one/);
-    expect(await out).toContain("2 tests: 1 passed, 1 failed");
-    expect(await err).not.toContain("planted");
-  }
-});
+    const env = { ...process.env, NODE_OPTIONS: `--import ${join(folder, "plant.mjs")}` };
+    for (const jobs of ["1", "4"]) {
+      const child = spawn(process.execPath, [sluice, "test", "faults", "--jobs", jobs], { cwd: folder, env });
+      const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
+      expect(await once(child, "exit")).toEqual([1, null]);
+      expect(await out).toContain(
+        "event 1: expected the engine to go on, found a fault that ended its thread: TypeError: planted. This is an error of Sluice",
+      );
+      expect(await out).toMatch(/passed faults\/orders\.test\.yaml:\d+: one/);
+      expect(await out).toContain("2 tests: 1 passed, 1 failed");
+      expect(await err).not.toContain("planted");
+    }
+  },
+);
 
-test("a statement that takes too long fails its test, and the others run", async () => {
+test("a statement that takes too long fails its test, and the others run", { tags: ["rest"] }, async () => {
   const endless = "SELECT sleepEachRow(1) FROM numbers(3000) SETTINGS max_block_size = 1";
   await put("endless/orders.yaml", webhook);
   await put(
@@ -470,7 +479,7 @@ test("a statement that takes too long fails its test, and the others run", async
   expect(out).toContain("reading table orders: expected it to end within 10 s");
   expect(out).toContain("3 tests: 1 passed, 2 failed");
   expect(code).toBe(1);
-}, 60_000);
+});
 
 test("tests that cannot be read fail the run", async () => {
   await put("linked/orders.yaml", webhook);
@@ -483,23 +492,27 @@ test("tests that cannot be read fail the run", async () => {
   expect({ code, out }).toEqual({ code: 1, out: "" });
 });
 
-test("a signal ends the run after the tests that have begun, fails it, and leaves nothing behind", async () => {
-  await put("long/orders.yaml", webhook);
-  await put("long/orders.test.yaml", "tests:\n  - { name: a, events: [] }\n");
-  const TMPDIR = join(folder, ".stopped");
-  await mkdir(TMPDIR);
-  const env = { ...process.env, TMPDIR };
-  const child = spawn(process.execPath, [sluice, "test", "long"], { cwd: folder, env });
-  const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
-  // From then on it listens to signals, and its engine is being opened.
-  await expect.poll(() => readdir(TMPDIR), { timeout: 20_000, interval: 5 }).not.toEqual([]);
-  child.kill("SIGINT");
-  expect(await once(child, "exit")).toEqual([1, null]);
-  expect([await out, await err]).toEqual(["0 tests: 0 passed, 0 failed\n", "Stopped after 0 of 1 tests.\n"]);
-  expect(await readdir(TMPDIR)).toEqual([]);
-});
+test(
+  "a signal ends the run after the tests that have begun, fails it, and leaves nothing behind",
+  { tags: ["rest"] },
+  async () => {
+    await put("long/orders.yaml", webhook);
+    await put("long/orders.test.yaml", "tests:\n  - { name: a, events: [] }\n");
+    const TMPDIR = join(folder, ".stopped");
+    await mkdir(TMPDIR);
+    const env = { ...process.env, TMPDIR };
+    const child = spawn(process.execPath, [sluice, "test", "long"], { cwd: folder, env });
+    const [out, err] = [textOf(child.stdout), textOf(child.stderr)];
+    // From then on it listens to signals, and its engine is being opened.
+    await expect.poll(() => readdir(TMPDIR), { timeout: 60_000, interval: 5 }).not.toEqual([]);
+    child.kill("SIGINT");
+    expect(await once(child, "exit")).toEqual([1, null]);
+    expect([await out, await err]).toEqual(["0 tests: 0 passed, 0 failed\n", "Stopped after 0 of 1 tests.\n"]);
+    expect(await readdir(TMPDIR)).toEqual([]);
+  },
+);
 
-test("--watch runs the tests again at each change, until it is stopped", async () => {
+test("--watch runs the tests again at each change, until it is stopped", { tags: ["rest"] }, async () => {
   await put("watch/orders.yaml", webhook);
   await put("watch/orders.test.yaml", "tests:\n  - { name: a, events: [], expect: { rows: [] } }\n");
   const child = spawn(process.execPath, [sluice, "test", "watch", "--watch"], { cwd: folder });

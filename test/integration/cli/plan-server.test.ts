@@ -145,10 +145,11 @@ describe("against what runs", () => {
   });
 
   test("a pipeline that an operator suspended is left alone", async () => {
-    await daemon.command("suspend", "orders", "--reason", "the table is being moved");
+    const control = ["--data-dir", place.dataDir];
+    await sluice("suspend", "orders", "--reason", "the table is being moved", ...control);
     await put({ ...base[0]!, expression: "id > 1" });
     const { orders } = await changes();
-    await daemon.command("resume", "orders");
+    await sluice("resume", "orders", ...control);
     expect(orders).toMatchObject({ kind: "no-op", cause: "Suspended" });
     expect(orders!.reason).toContain("the table is being moved");
   });
@@ -291,7 +292,7 @@ test.each([
   expect(err).not.toMatch(/me:secret|plain"/);
 });
 
-test("a server that follows a folder is compared with the files below that", { timeout: 60_000 }, async () => {
+test("a server that follows a folder is compared with the files below that", { tags: ["rest"] }, async () => {
   const other = await Workplace.make();
   try {
     await other.write("orders.yaml", pipelineText(base[0]!));

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -77,7 +77,7 @@ class Daemon {
 const socket = (): string => join(folder, ".sluice", "control.sock");
 
 describe("a daemon on an empty folder", () => {
-  test("names all listeners in one line, is ready after its first turn, and ends with 0", async () => {
+  test("names all listeners in one line, is ready after its first turn, keeps a second one out, and ends with 0", async () => {
     const daemon = new Daemon();
     const line = await daemon.line("Sluice is running.");
     expect(line).toMatchObject({
@@ -101,91 +101,67 @@ describe("a daemon on an empty folder", () => {
     expect((await fetch(`http://${String(line["api"])}/api/v1/pipeline`)).status).toBe(200);
     expect((await fetch(`http://${String(line["events"])}/api/v1/pipeline`)).status).toBe(404);
     expect((await fetch(`http://${String(line["otlp_http"])}/readyz`)).status).toBe(200);
+    const second = new Daemon();
+    expect(await second.ended).toBe(1);
+    const held = `data dir .sluice is held by process ${daemon.child.pid} on `;
+    expect(second.said).toEqual([expect.stringContaining(held)]);
     expect(await daemon.stop("SIGTERM")).toBe(0);
+    await daemon.line("Sluice is stopping.");
     expect(existsSync(socket())).toBe(false);
   });
 
-  test.each(["SIGINT", "SIGTERM"] as const)("%s ends it in order", async (signal) => {
-    const daemon = new Daemon();
-    await daemon.line("Sluice is running.");
-    expect(await daemon.stop(signal)).toBe(0);
+  test("off listens nowhere; the push hook listens where it is told to, and takes pushes that are signed", async () => {
+    const secret = "a secret of sixteen letters or more";
+    await writeFile(join(folder, "secret"), secret);
+    const off = ["--api", "--events", "--otlp-grpc", "--otlp-http"].flatMap((name) => [name, "off"]);
+    const daemon = new Daemon(...off, "--hook", "127.0.0.1:0", "--hook-secret", `\${file:${join(folder, "secret")}}`);
+    const { hook, ...others } = await daemon.line("Sluice is running.");
+    expect(others).toMatchObject({ api: "off", events: "off", otlp_grpc: "off", otlp_http: "off" });
+    const client = new ControlClient(join(folder, ".sluice"));
+    expect(await client.get("/api/v1/pipeline")).toEqual([]);
+    expect(await client.get("/api/v1/info")).toMatchObject({ listeners: { hook } });
+    const send = (token: string) =>
+      fetch(`http://${String(hook)}/hook`, { method: "POST", headers: { "x-gitlab-token": token } });
+    expect([(await send(secret)).status, (await send("another")).status]).toEqual([202, 401]);
+    expect(await daemon.stop("SIGINT")).toBe(0);
     await daemon.line("Sluice is stopping.");
-  });
-
-  test("off listens nowhere but on the control socket", async () => {
-    const daemon = new Daemon("--api", "off", "--events", "off", "--otlp-grpc", "off", "--otlp-http", "off");
-    const off = { api: "off", events: "off", otlp_grpc: "off", otlp_http: "off", hook: "off" };
-    expect(await daemon.line("Sluice is running.")).toMatchObject(off);
-    expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/pipeline")).toEqual([]);
+    expect(daemon.said.join("\n")).not.toContain(secret);
   });
 });
 
 describe("one process owns a data dir", () => {
-  test("a second one is told who holds it, and exits with 1", async () => {
-    const first = new Daemon();
-    await first.line("Sluice is running.");
-    const second = new Daemon();
-    expect(await second.ended).toBe(1);
-    expect(second.said).toEqual([
-      expect.stringContaining(`data dir .sluice is held by process ${first.child.pid} on `),
-    ]);
-    expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")).toMatchObject({
-      pid: first.child.pid,
-    });
-  });
+  test(
+    "a standby says for whom it waits while that one is merely paused, ends when it is told to, and takes over when that one is killed",
+    { tags: ["rest"] },
+    async () => {
+      const first = new Daemon();
+      await first.line("Sluice is running.");
+      first.child.kill("SIGSTOP");
+      const told = new Daemon("--standby");
+      const holder = expect.stringContaining(`process ${first.child.pid} on `) as string;
+      expect(await told.line("Standing by until the data dir is free.")).toMatchObject({ holder });
+      expect(await told.stop("SIGTERM")).toBe(0);
+      const standby = new Daemon("--standby");
+      await standby.line("Standing by until the data dir is free.");
+      await first.stop("SIGKILL");
+      expect(existsSync(socket())).toBe(true);
+      await standby.line("Sluice is running.");
+      expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")).toMatchObject({
+        pid: standby.child.pid,
+      });
+    },
+  );
 
-  test("a standby takes over from one that was killed, and its control socket too", async () => {
-    const first = new Daemon();
-    await first.line("Sluice is running.");
-    const standby = new Daemon("--standby");
-    await standby.line("Standing by until the data dir is free.");
-    await first.stop("SIGKILL");
-    expect(existsSync(socket())).toBe(true);
-    await standby.line("Sluice is running.");
-    expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")).toMatchObject({
-      pid: standby.child.pid,
-    });
-  });
-
-  test("a standby says for whom it waits while that one is merely paused, and ends at once when it is told to", async () => {
-    const first = new Daemon();
-    await first.line("Sluice is running.");
-    first.child.kill("SIGSTOP");
-    const standby = new Daemon("--standby");
-    const holder = expect.stringContaining(`process ${first.child.pid} on `) as string;
-    expect(await standby.line("Standing by until the data dir is free.")).toMatchObject({ holder });
-    expect(await standby.stop("SIGTERM")).toBe(0);
-    first.child.kill("SIGCONT");
-    expect(await first.stop("SIGTERM")).toBe(0);
-  });
-
-  test("one of a newer version is refused in words", async () => {
-    const first = new Daemon();
-    await first.line("Sluice is running.");
-    await first.stop("SIGTERM");
-    const file = join(folder, ".sluice", "format");
-    const format = JSON.parse(await readFile(file, "utf8")) as { format: number };
-    await writeFile(file, JSON.stringify({ ...format, format: format.format + 1 }));
-    const second = new Daemon();
-    expect(await second.ended).toBe(1);
-    expect(second.said).toEqual([expect.stringContaining("it was written by a newer Sluice")]);
+  test("one of a newer version is refused in words", { tags: ["rest"] }, async () => {
+    await mkdir(join(folder, ".sluice"));
+    await writeFile(join(folder, ".sluice", "format"), JSON.stringify({ format: 1_000, id: "0123456789abcdef" }));
+    const daemon = new Daemon();
+    expect(await daemon.ended).toBe(1);
+    expect(daemon.said).toEqual([expect.stringContaining("it was written by a newer Sluice")]);
   });
 });
 
-test("the push hook listens where it is told to, and takes pushes that are signed", async () => {
-  const secret = "a secret of sixteen letters or more";
-  await writeFile(join(folder, "secret"), secret);
-  const daemon = new Daemon("--hook", "127.0.0.1:0", "--hook-secret", `\${file:${join(folder, "secret")}}`);
-  const { hook } = await daemon.line("Sluice is running.");
-  expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")).toMatchObject({ listeners: { hook } });
-  const send = (token: string) =>
-    fetch(`http://${String(hook)}/hook`, { method: "POST", headers: { "x-gitlab-token": token } });
-  expect([(await send(secret)).status, (await send("another")).status]).toEqual([202, 401]);
-  expect(await daemon.stop("SIGTERM")).toBe(0);
-  expect(daemon.said.join("\n")).not.toContain(secret);
-});
-
-test("a port that is taken ends it with 1 and gives the data dir back", async () => {
+test("a port that is taken ends it with 1 and gives the data dir back", { tags: ["rest"] }, async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 
 let clickhouse: TestClickHouse;
 
 beforeAll(async () => {
-  clickhouse = await startClickHouse();
+  clickhouse = await useClickHouse();
 });
 afterAll(() => clickhouse.stop());
 beforeEach(async () => {

@@ -1,11 +1,12 @@
 import { ClickHouseError, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 
 let clickhouse: TestClickHouse;
 
 beforeAll(async () => {
-  clickhouse = await startClickHouse();
+  clickhouse = await useClickHouse();
   const { client } = clickhouse;
   await client.command({
     query: "CREATE TABLE t (id Int64, CONSTRAINT small CHECK id < 1000) ENGINE = MergeTree ORDER BY id",

@@ -1,14 +1,16 @@
+/** @module-tag rest */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 
 let clickhouse: TestClickHouse;
 
 beforeAll(async () => {
-  clickhouse = await startClickHouse();
+  clickhouse = await useClickHouse();
 });
 afterAll(() => clickhouse.stop());
 beforeEach(async () => {

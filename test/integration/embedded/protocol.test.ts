@@ -2,14 +2,15 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { type ClickHouseClient, ClickHouseLogLevel, type DataFormat, createClient } from "@clickhouse/client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 
 const quiet = { log: { level: ClickHouseLogLevel.OFF } };
 let clickhouse: TestClickHouse;
 let client: ClickHouseClient;
 
 beforeAll(async () => {
-  clickhouse = await startClickHouse();
+  clickhouse = await useClickHouse();
   client = clickhouse.client;
 });
 afterAll(() => clickhouse.stop());

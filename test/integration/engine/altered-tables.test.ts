@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   EngineOnServer,

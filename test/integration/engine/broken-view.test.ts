@@ -1,19 +1,16 @@
+/** @module-tag rest */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
-import { eventsTo, Scene, window } from "./scene.ts";
+import { eventsTo, Scene, Stage, window } from "./scene.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
-let server: TestClickHouse;
+let stage: Stage;
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  stage = await Stage.open();
 });
 
-afterAll(() => server.stop());
-
-const inScene = (pipeline_id: string, play: (scene: Scene) => Promise<void>): Promise<void> =>
-  Scene.play(pipeline_id, server, play);
+afterAll(() => stage.close());
 
 const mend = "ALTER TABLE %_view MODIFY QUERY SELECT id FROM %";
 const five = [1, 2, 3, 4, 5];
@@ -41,7 +38,7 @@ async function out(scene: Scene): Promise<number[]> {
 
 describe("a materialized view that fails for longer than the window", () => {
   test.concurrent("is never sent to again: the pause stays, and on_view_error: skip commits without a send", () =>
-    inScene("view-late", async (scene) => {
+    stage.share("view-late", async (scene) => {
       await broken(scene);
       await scene.usedUp();
       await scene.until(({ paused }) => paused?.text.includes("so long ago") === true);
@@ -65,7 +62,7 @@ describe("a materialized view that fails for longer than the window", () => {
   );
 
   test.concurrent("stays so over a new start of the process, whatever on_uncertain says", () =>
-    inScene("view-later", async (scene) => {
+    stage.alone("view-later", async (scene) => {
       await broken(scene);
       await scene.reopen(() => scene.usedUp());
       await scene.paused("view");

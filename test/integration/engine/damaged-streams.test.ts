@@ -64,86 +64,88 @@ async function restart(between: () => Promise<unknown>): Promise<void> {
   running = await TestEngine.open({ dataDir });
 }
 
-describe("one damaged stream", () => {
-  let path: string;
-  let whole: Buffer;
-
-  beforeEach(async () => {
-    await create("broken");
+test("a damaged stream fails its own pipeline, which says why and refuses events with 503; it is mended, terminated or deleted, and the others run", async () => {
+  const broken = ["to-mend", "to-end", "to-delete"];
+  for (const id of broken) {
+    await create(id);
     // At rest it takes events and writes none.
-    await running.engine.stop("broken");
-    await create("fine");
-    expect(await post("broken", 1, 2, 3)).toEqual([202, 202, 202]);
-    expect(await post("fine", 1, 2)).toEqual([202, 202]);
-    await restart(async () => ({ path, whole } = await damage("broken")));
-  });
+    await running.engine.stop(id);
+    expect(await post(id, 1, 2, 3)).toEqual([202, 202, 202]);
+  }
+  await create("fine");
+  expect(await post("fine", 1, 2)).toEqual([202, 202]);
+  let damages: { path: string; whole: Buffer }[] = [];
+  await restart(async () => void (damages = await Promise.all(broken.map((id) => damage(id)))));
+  const { engine } = running;
 
-  test("fails its own pipeline, which says why and refuses events with 503; the others run", async () => {
-    expect(running.engine.get("broken")).toMatchObject({
+  for (const id of broken) {
+    expect(engine.get(id)).toMatchObject({
       status: "Failed",
-      failure: expect.stringMatching(/broken.*the event 1, at byte 8, is damaged: restore the file/),
+      failure: expect.stringMatching(new RegExp(`${id}.*the event 1, at byte 8, is damaged: restore the file`)),
     });
-    expect(running.engine.health("broken").stream).toBeUndefined();
-    const refused = await running.post("broken", tokens.get("broken")!, { id: 4, level: "info" });
-    expect(refused.status).toBe(503);
-    expect(refused.headers.get("retry-after")).toBe("5");
-    expect(await refused.text()).toMatch(/the stream of pipeline broken cannot be opened/);
-    expect(await post("fine", 3)).toEqual([202]);
-    await running.engine.stop("fine");
-    expect(await ids("fine")).toEqual([1, 2, 3]);
-  });
+    expect(engine.health(id).stream).toBeUndefined();
+  }
+  const refused = await running.post("to-mend", tokens.get("to-mend")!, { id: 4, level: "info" });
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("5");
+  expect(await refused.text()).toMatch(/the stream of pipeline to-mend cannot be opened/);
+  expect(await post("fine", 3)).toEqual([202]);
+  await engine.stop("fine");
+  expect(await ids("fine")).toEqual([1, 2, 3]);
 
-  test("is resumed after its folder was mended, with all of its events", async () => {
-    await expect(running.engine.resume("broken")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
-    expect(running.engine.get("broken").status).toBe("Failed");
-    await writeFile(path, whole);
-    await running.engine.resume("broken");
-    expect(await post("broken", 4)).toEqual([202]);
-    await running.engine.stop("broken");
-    expect(await ids("broken")).toEqual([1, 2, 3, 4]);
-  });
+  // Resumed after its folder was mended, it has all of its events.
+  await expect(engine.resume("to-mend")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  expect(engine.get("to-mend").status).toBe("Failed");
+  await writeFile(damages[0]!.path, damages[0]!.whole);
+  await engine.resume("to-mend");
+  expect(await post("to-mend", 4)).toEqual([202]);
+  await engine.stop("to-mend");
+  expect(await ids("to_mend")).toEqual([1, 2, 3, 4]);
 
-  test("is terminated: its events are dropped, and it may be resumed, with sequences that were never used", async () => {
-    await running.engine.terminate("broken");
-    expect(running.engine.get("broken").status).toBe("Terminated");
-    await running.engine.resume("broken");
-    expect(running.engine.health("broken").stream).toMatchObject({ messages: 0 });
-    expect(running.engine.health("broken").stream!.last).toBeGreaterThanOrEqual(3);
-    expect(await post("broken", 5)).toEqual([202]);
-    await restart(async () => undefined);
-    await running.engine.stop("broken");
-    expect(await ids("broken")).toEqual([5]);
-  });
+  // Terminated, it may be resumed, with sequences that were never used.
+  await engine.terminate("to-end");
+  expect(engine.get("to-end").status).toBe("Terminated");
+  await engine.resume("to-end");
+  expect(engine.health("to-end").stream).toMatchObject({ messages: 0 });
+  expect(engine.health("to-end").stream!.last).toBeGreaterThanOrEqual(3);
+  expect(await post("to-end", 5)).toEqual([202]);
 
-  test("is deleted, and its name is free", async () => {
-    await running.engine.delete("broken");
-    expect(await readdir(join(running.dataDir, "pipelines"))).toEqual(["fine"]);
-    await create("broken");
-    expect(await post("broken", 1)).toEqual([202]);
-  });
+  // Deleted, its name is free.
+  await engine.delete("to-delete");
+  expect((await readdir(join(running.dataDir, "pipelines"))).toSorted()).toEqual(["fine", "to-end", "to-mend"]);
+  await create("to-delete");
+  expect(await post("to-delete", 1)).toEqual([202]);
+
+  await restart(async () => undefined);
+  await running.engine.stop("to-end");
+  expect(await ids("to_end")).toEqual([5]);
 });
 
-test("a stream that could not be opened at the start holds an unknown number of events, until it is", async () => {
-  await create("orders");
-  await running.engine.stop("orders");
-  await post("orders", 1, 2, 3);
-  const { dataDir } = running;
-  await running.close({ keep: true });
-  const fails = { isOn: true };
-  const disk: Disk = {
-    ...systemDisk,
-    readdir: (path) =>
-      fails.isOn && path === join(folderOf("orders"), "stream")
-        ? Promise.reject(Object.assign(new Error("EIO: readdir"), { code: "EIO" }))
-        : systemDisk.readdir(path),
-  };
-  running = await TestEngine.open({ dataDir, machine: { disk }, sweepEvery: 50 });
-  expect(running.engine.health("orders")).toMatchObject({ overall_status: "Stopped" });
-  expect(running.engine.health("orders").stream).toBeUndefined();
-  fails.isOn = false;
-  const { stream } = await running.until("orders", (health) => health.stream !== undefined);
-  expect(stream).toMatchObject({ messages: 3 });
-});
+test(
+  "a stream that could not be opened at the start holds an unknown number of events, until it is",
+  { tags: ["rest"] },
+  async () => {
+    await create("orders");
+    await running.engine.stop("orders");
+    await post("orders", 1, 2, 3);
+    const { dataDir } = running;
+    await running.close({ keep: true });
+    const fails = { isOn: true };
+    const disk: Disk = {
+      ...systemDisk,
+      readdir: (path) =>
+        fails.isOn && path === join(folderOf("orders"), "stream")
+          ? Promise.reject(Object.assign(new Error("EIO: readdir"), { code: "EIO" }))
+          : systemDisk.readdir(path),
+    };
+    running = await TestEngine.open({ dataDir, machine: { disk }, sweepEvery: 50 });
+    expect(running.engine.health("orders")).toMatchObject({ overall_status: "Stopped" });
+    expect(running.engine.health("orders").stream).toBeUndefined();
+    fails.isOn = false;
+    const { stream } = await running.until("orders", (health) => health.stream !== undefined);
+    expect(stream).toMatchObject({ messages: 3 });
+  },
+);
 
 describe("folders of pipelines that the catalog does not know", () => {
   test("a start with an empty catalog beside streams with events is refused, and removes nothing", async () => {
@@ -166,28 +168,32 @@ describe("folders of pipelines that the catalog does not know", () => {
     expect(await ids("orders")).toEqual([1, 2]);
   });
 
-  test("beside a catalog with others such a folder is kept and named, and its name is not given to a new pipeline", async () => {
-    await create("orders");
-    await create("known");
-    await post("orders", 1);
-    const aside = join(running.dataDir, "aside");
-    await restart(() => cp(folderOf("orders"), aside, { recursive: true }));
-    await running.engine.stop("orders");
-    await running.engine.delete("orders");
-    await restart(() => cp(aside, folderOf("orders"), { recursive: true }));
-    expect(await readdir(join(running.dataDir, "pipelines"))).toEqual(["known", "orders"]);
-    const warned = running.log.lines.filter(({ fields }) => fields["folder"] === folderOf("orders"));
-    expect(warned.map(({ level }) => level)).toEqual(["warn"]);
-    await expect(create("orders")).rejects.toMatchObject({
-      code: "STORAGE_FAILED",
-      message: expect.stringMatching(/orders.*holds events.*move/),
-    });
-    await rm(folderOf("orders"), { recursive: true });
-    await create("orders");
-    expect(await post("orders", 1)).toEqual([202]);
-  });
+  test(
+    "beside a catalog with others such a folder is kept and named, and its name is not given to a new pipeline",
+    { tags: ["rest"] },
+    async () => {
+      await create("orders");
+      await create("known");
+      await post("orders", 1);
+      const aside = join(running.dataDir, "aside");
+      await restart(() => cp(folderOf("orders"), aside, { recursive: true }));
+      await running.engine.stop("orders");
+      await running.engine.delete("orders");
+      await restart(() => cp(aside, folderOf("orders"), { recursive: true }));
+      expect(await readdir(join(running.dataDir, "pipelines"))).toEqual(["known", "orders"]);
+      const warned = running.log.lines.filter(({ fields }) => fields["folder"] === folderOf("orders"));
+      expect(warned.map(({ level }) => level)).toEqual(["warn"]);
+      await expect(create("orders")).rejects.toMatchObject({
+        code: "STORAGE_FAILED",
+        message: expect.stringMatching(/orders.*holds events.*move/),
+      });
+      await rm(folderOf("orders"), { recursive: true });
+      await create("orders");
+      expect(await post("orders", 1)).toEqual([202]);
+    },
+  );
 
-  test("a deletion that was cut short is finished, and so is a creation", async () => {
+  test("a deletion that was cut short is finished, and so is a creation", { tags: ["rest"] }, async () => {
     await running.close();
     const fails = { isOn: false };
     const disk = {

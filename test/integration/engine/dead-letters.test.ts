@@ -1,26 +1,32 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { defaultOptions } from "../../../schemas/index.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 import { TestEngine } from "../../support/engine.ts";
 
 let running: TestEngine;
 
-beforeEach(async () => {
+beforeAll(async () => {
   running = await TestEngine.open();
 });
 
-afterEach(async () => {
-  await running.close();
-});
+afterAll(() => running.close());
 
-const pipeline_id = "letter-box";
 const window = "SETTINGS non_replicated_deduplication_window = 100";
+let made = 0;
+let pipeline_id: string;
+let table: string;
+
+beforeEach(() => {
+  made += 1;
+  pipeline_id = `letter-box-${made}`;
+  table = `letter_box_${made}`;
+});
 
 /** A pipeline whose table takes ids below 100 only, one row written and the events with `ids` in the dead letters. */
 async function withLetters(...ids: number[]): Promise<void> {
   const constraint = "CONSTRAINT small CHECK id < 100";
   await running.engine.sql(
-    `CREATE TABLE letter_box (id Int64, level String, ${constraint}) ENGINE = MergeTree ORDER BY id ${window}`,
+    `CREATE TABLE ${table} (id Int64, level String, ${constraint}) ENGINE = MergeTree ORDER BY id ${window}`,
   );
   const { access_token } = await running.engine.create(webhookPipeline(pipeline_id), defaultOptions);
   for (const id of [1, ...ids]) await running.post(pipeline_id, access_token!, { id, level: "info" });
@@ -34,10 +40,10 @@ const settled = (letters: number): Promise<unknown> =>
       stream!.messages + pending_batches === 0 && dead_letters.total_messages === letters,
   );
 
-const mend = (): Promise<string> => running.engine.sql("ALTER TABLE letter_box DROP CONSTRAINT small");
+const mend = (): Promise<string> => running.engine.sql(`ALTER TABLE ${table} DROP CONSTRAINT small`);
 const queue = (): ReturnType<TestEngine["engine"]["deadLetters"]> => running.engine.deadLetters(pipeline_id);
 const ids = async (): Promise<number[]> =>
-  (await running.rows<{ id: string }>("SELECT id FROM letter_box ORDER BY id")).map(({ id }) => Number(id));
+  (await running.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => Number(id));
 const listed = (): string[] =>
   queue()
     .list(100)
@@ -58,15 +64,19 @@ test("letters that are reprocessed after the table was mended become rows, and l
   expect(await ids()).toEqual([1, 500, 600]);
 });
 
-test("letters that fail again are letters again, under new ids, and none is lost or doubled", async () => {
-  await withLetters(500, 600);
-  await running.engine.reprocess(pipeline_id, { mode: "all" });
-  await running.until(pipeline_id, ({ pending_batches }) => pending_batches === 0 && listed().join() === "3,4");
-  expect(await ids()).toEqual([1]);
-  expect(queue().state().total_messages).toBe(2);
-});
+test(
+  "letters that fail again are letters again, under new ids, and none is lost or doubled",
+  { tags: ["rest"] },
+  async () => {
+    await withLetters(500, 600);
+    await running.engine.reprocess(pipeline_id, { mode: "all" });
+    await running.until(pipeline_id, ({ pending_batches }) => pending_batches === 0 && listed().join() === "3,4");
+    expect(await ids()).toEqual([1]);
+    expect(queue().state().total_messages).toBe(2);
+  },
+);
 
-test("a selection takes the letters that it names, and tells which ids name none", async () => {
+test("a selection takes the letters that it names, and tells which ids name none", { tags: ["rest"] }, async () => {
   await withLetters(500, 600, 700);
   await mend();
   const selection = { mode: "selected", message_ids: ["2", "9", "x", "2"] } as const;
@@ -83,7 +93,7 @@ test("a selection takes the letters that it names, and tells which ids name none
 
 test("letters whose batch cannot be written yet stay in the queue, held, also through a restart, and are written once", async () => {
   await withLetters(500, 600);
-  await running.engine.sql("DROP TABLE letter_box SYNC");
+  await running.engine.sql(`DROP TABLE ${table} SYNC`);
   await running.engine.reprocess(pipeline_id, { mode: "all" });
   await running.until(pipeline_id, ({ paused, pending_batches }) => paused !== undefined && pending_batches === 1);
   expect(listed()).toEqual(["1", "2"]);
@@ -93,7 +103,7 @@ test("letters whose batch cannot be written yet stay in the queue, held, also th
   await running.close({ keep: true });
 
   running = await TestEngine.open({ dataDir: running.dataDir });
-  await running.engine.sql(`CREATE TABLE letter_box (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`);
+  await running.engine.sql(`CREATE TABLE ${table} (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`);
   await settled(0);
   expect(await ids()).toEqual([500, 600]);
 });
@@ -101,7 +111,7 @@ test("letters whose batch cannot be written yet stay in the queue, held, also th
 test("a letter of a transformed event is sent again as it was received", async () => {
   const constraint = "CONSTRAINT small CHECK twice < 100";
   await running.engine.sql(
-    `CREATE TABLE letter_box (twice Int64, ${constraint}) ENGINE = MergeTree ORDER BY twice ${window}`,
+    `CREATE TABLE ${table} (twice Int64, ${constraint}) ENGINE = MergeTree ORDER BY twice ${window}`,
   );
   const transforms = [{ expression: "id * 2", output_name: "twice", output_type: "int" }];
   const config = webhookPipeline(pipeline_id, {
@@ -118,10 +128,10 @@ test("a letter of a transformed event is sent again as it was received", async (
   await mend();
   await running.engine.reprocess(pipeline_id, { mode: "all" });
   await settled(0);
-  expect(await running.rows("SELECT twice FROM letter_box ORDER BY twice")).toEqual([{ twice: 2 }, { twice: 800 }]);
+  expect(await running.rows(`SELECT twice FROM ${table} ORDER BY twice`)).toEqual([{ twice: 2 }, { twice: 800 }]);
 });
 
-test("consume takes the oldest out, once, and says when", async () => {
+test("consume takes the oldest out, once, and says when", { tags: ["rest"] }, async () => {
   await withLetters(500, 600, 700);
   expect((await queue().consume(2)).map(({ message_id }) => message_id)).toEqual(["1", "2"]);
   expect(queue().state()).toMatchObject({ total_messages: 1, last_consumed_at: expect.any(String) });
@@ -129,7 +139,7 @@ test("consume takes the oldest out, once, and says when", async () => {
   expect(await queue().consume(2)).toEqual([]);
 });
 
-test("discard and purge take letters out for good", async () => {
+test("discard and purge take letters out for good", { tags: ["rest"] }, async () => {
   await withLetters(500, 600, 700);
   expect(await queue().discard({ mode: "selected", message_ids: ["1", "5"] })).toEqual({
     discarded_count: 1,

@@ -1,32 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { PipelineConfig } from "../../../engine/index.ts";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
-import { Scene, window } from "./scene.ts";
+import { Scene, Stage, window } from "./scene.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
-let server: TestClickHouse;
+let stage: Stage;
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  stage = await Stage.open();
 });
 
-afterAll(() => server.stop());
-
-const inScene = (pipeline_id: string, play: (scene: Scene) => Promise<void>): Promise<void> =>
-  Scene.play(pipeline_id, server, play);
+afterAll(() => stage.close());
 
 const table = `CREATE TABLE % (id Int64) ENGINE = MergeTree ORDER BY id ${window}`;
 const mapping = [{ name: "id", column_name: "id", column_type: "Int64" }];
 const sources = [{ type: "webhook", source_id: "input", schema_fields: [{ name: "id", type: "int" }] }];
 
 /** Dedup by a field that is not declared, in batches of so many rows. */
-function configOf(scene: Scene, max_batch_size: number, over: Record<string, string> = {}): PipelineConfig {
-  const { key = "key", time_window = "1h", size } = over;
-  const transforms = [{ type: "dedup", source_id: "input", config: { key, time_window } }];
-  const transform = size === undefined ? [] : [{ source_id: "input", storage: { size } }];
-  const resources = { nats: { stream: { max_msgs: -1 } }, transform };
-  return scene.config({ mapping, max_batch_size }, { sources, transforms, resources });
+function configOf(scene: Scene, max_batch_size: number, key = "key"): PipelineConfig {
+  const transforms = [{ type: "dedup", source_id: "input", config: { key, time_window: "1h" } }];
+  return scene.config({ mapping, max_batch_size }, { sources, transforms });
 }
 
 const both = (id: number): { id: number; key: string; other: string } => ({ id, key: "same", other: "same" });
@@ -35,7 +28,7 @@ const keyed = (...events: [id: number, key: string][]): { id: number; key: strin
 
 describe("a dedup key", () => {
   test.concurrent("is one with its equals, whatever their type, and exact; the first in a batch wins", () =>
-    inScene("key-equal", async (scene) => {
+    stage.share("key-equal", async (scene) => {
       const keys = [
         ['"1"', "1", "1.0", "1e0"],
         ["9007199254740993", '"9007199254740993"', "9007199254740993"],
@@ -57,7 +50,7 @@ describe("a dedup key", () => {
   );
 
   test.concurrent("that is missing, null or no key at all makes a dead letter of the ingestor", () =>
-    inScene("key-missing", async (scene) => {
+    stage.share("key-missing", async (scene) => {
       const bad = ['{"id":1}', ...["null", '""', "[1]", '{"a":1}', "1e400"].map((key) => `{"id":2,"key":${key}}`)];
       await scene.create([table], configOf(scene, 1));
       await scene.post([...bad, '{"id":7,"key":"x"}']);
@@ -75,7 +68,7 @@ describe("a dedup key", () => {
 
 describe("what dedup remembers", () => {
   test.concurrent("outlives a stop, an edit that keeps the key, and the process", () =>
-    inScene("keys-kept", async (scene) => {
+    stage.alone("keys-kept", async (scene) => {
       await scene.create([table], configOf(scene, 2));
       await scene.post(keyed([1, "a"], [2, "b"]));
       await scene.settled();
@@ -93,8 +86,8 @@ describe("what dedup remembers", () => {
     }),
   );
 
-  test.concurrent("is nothing after a terminate", () =>
-    inScene("keys-gone", async (scene) => {
+  test.concurrent("is nothing after a terminate", { tags: ["rest"] }, () =>
+    stage.alone("keys-gone", async (scene) => {
       await scene.create([table], configOf(scene, 1));
       await scene.post(keyed([1, "a"], [2, "a"], [3, "b"]));
       await scene.settled();
@@ -107,34 +100,19 @@ describe("what dedup remembers", () => {
     }),
   );
 
-  test.concurrent("does not count for another key", () =>
-    inScene("keys-other", async (scene) => {
+  test.concurrent("does not count for another key", { tags: ["rest"] }, () =>
+    stage.share("keys-other", async (scene) => {
       await scene.create([table], configOf(scene, 1));
       await scene.post([both(1), both(2), { id: 3, key: "another", other: "another" }]);
       await scene.settled();
       const { engine } = scene.running;
       await engine.stop("keys-other");
-      await engine.update("keys-other", configOf(scene, 1, { key: "other" }), engine.get("keys-other").options);
+      await engine.update("keys-other", configOf(scene, 1, "other"), engine.get("keys-other").options);
       await engine.resume("keys-other");
       await scene.post([both(4), both(5), { id: 6, key: "another", other: "another" }]);
       const { counters } = await scene.settled();
       expect(await scene.ids()).toEqual([1, 3, 4, 6]);
       expect(counters.duplicates_dropped).toBe(2);
     }),
-  );
-
-  test.concurrent(
-    "is bounded by storage.size: what comes then waits until keys have expired, and is written once",
-    () =>
-      inScene("keys-full", async (scene) => {
-        await scene.create([table], configOf(scene, 1, { size: "1", time_window: "2s" }));
-        await scene.post(keyed([1, "a"]));
-        await scene.until(({ counters }) => counters.rows_written === 1);
-        const { paused } = await scene.paused("storage");
-        expect(paused?.text).toContain("storage.size");
-        await scene.post(keyed([2, "b"]));
-        await scene.until(({ counters }) => counters.rows_written === 2);
-        expect(await scene.ids()).toEqual([1, 2]);
-      }),
   );
 });

@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startClickHouseOnDisk } from "../../support/clickhouse-on-disk.ts";
 import { EngineOnServer, type ServerPipeline, tableOf } from "../../support/engine-on-server.ts";

@@ -52,54 +52,71 @@ test("the second is in the table and waits for the first, whose answer was lost;
   expect(said(pipeline).toSorted()).toEqual(["1 200", "1 lose", "3 200"]);
 });
 
-test("both are refused for a table that is gone; when it is there again, both are written once", async () => {
-  const pipeline = await create("both-refused");
-  await pipeline.post(8, 9);
-  await pipeline.settled();
-  await on.run(`RENAME TABLE ${pipeline.table} TO ${pipeline.table}_away`);
-  await pipeline.post(1, 2, 3, 4);
-  await pipeline.paused(/does not exist/, 2);
-  await on.run(`RENAME TABLE ${pipeline.table}_away TO ${pipeline.table}`);
-  const { counters, dead_letters } = await pipeline.settled();
-  expect(await on.ids(pipeline.table)).toEqual([1, 2, 3, 4, 8, 9]);
-  expect(counters).toMatchObject({ rows_written: 6, inserts_repeated: 0, batches_reprepared: 0 });
-  expect(dead_letters.total_messages).toBe(0);
-});
+test(
+  "both are refused for a table that is gone; when it is there again, both are written once",
+  { tags: ["rest"] },
+  async () => {
+    const pipeline = await create("both-refused");
+    await pipeline.post(8, 9);
+    await pipeline.settled();
+    await on.run(`RENAME TABLE ${pipeline.table} TO ${pipeline.table}_away`);
+    await pipeline.post(1, 2, 3, 4);
+    await pipeline.paused(/does not exist/, 2);
+    await on.run(`RENAME TABLE ${pipeline.table}_away TO ${pipeline.table}`);
+    const { counters, dead_letters } = await pipeline.settled();
+    expect(await on.ids(pipeline.table)).toEqual([1, 2, 3, 4, 8, 9]);
+    expect(counters).toMatchObject({ rows_written: 6, inserts_repeated: 0, batches_reprepared: 0 });
+    expect(dead_letters.total_messages).toBe(0);
+  },
+);
 
-test("the first is refused and the second written: a commit makes the first one again, the second stays", async () => {
-  const pipeline = await create("first-refused");
-  const denied = { kind: "pass", parameters: { readonly: "1" } } as const;
-  on.proxy.decideInserts((asked) => (isFirst(asked) ? denied : pass));
-  await pipeline.post(1, 2, 3, 4);
-  await pipeline.until(({ paused }) => paused !== undefined && said(pipeline).includes("3 200"));
-  await on.run(`CREATE TABLE ${pipeline.table}_other ${columns}`);
-  await pipeline.stop();
-  on.proxy.decide();
-  await pipeline.edit({ ...two, sink: { table: "first_refused_other" } });
-  const { counters } = await pipeline.settled();
-  expect([await on.ids(pipeline.table), await on.ids(`${pipeline.table}_other`)]).toEqual([
-    [3, 4],
-    [1, 2],
-  ]);
-  expect(counters).toMatchObject({ rows_written: 4, batches_replayed: 2, batches_reprepared: 1, inserts_repeated: 0 });
-});
+test(
+  "the first is refused and the second written: a commit makes the first one again, the second stays",
+  { tags: ["rest"] },
+  async () => {
+    const pipeline = await create("first-refused");
+    const denied = { kind: "pass", parameters: { readonly: "1" } } as const;
+    on.proxy.decideInserts((asked) => (isFirst(asked) ? denied : pass));
+    await pipeline.post(1, 2, 3, 4);
+    await pipeline.until(({ paused }) => paused !== undefined && said(pipeline).includes("3 200"));
+    await on.run(`CREATE TABLE ${pipeline.table}_other ${columns}`);
+    await pipeline.stop();
+    on.proxy.decide();
+    await pipeline.edit({ ...two, sink: { table: "first_refused_other" } });
+    const { counters } = await pipeline.settled();
+    expect([await on.ids(pipeline.table), await on.ids(`${pipeline.table}_other`)]).toEqual([
+      [3, 4],
+      [1, 2],
+    ]);
+    expect(counters).toMatchObject({
+      rows_written: 4,
+      batches_replayed: 2,
+      batches_reprepared: 1,
+      inserts_repeated: 0,
+    });
+  },
+);
 
-test("the answer of the first is lost and the second is refused: a commit repeats the one and makes the other again", async () => {
-  const pipeline = await create("lost-and-refused");
-  const denied = { kind: "pass", parameters: { readonly: "1" } } as const;
-  on.proxy.decideInserts((asked) => (isFirst(asked) ? { kind: "lose" } : denied));
-  await pipeline.post(1, 2, 3, 4);
-  await pipeline.until(() => said(pipeline).includes("1 lose") && said(pipeline).includes("3 500"));
-  await pipeline.until(({ paused }) => paused !== undefined);
-  await on.run(`CREATE TABLE ${pipeline.table}_other ${columns}`);
-  await pipeline.stop();
-  on.proxy.decide();
-  await pipeline.edit({ ...two, sink: { table: "lost_and_refused_other" } });
-  const { counters } = await pipeline.settled();
-  expect([await on.ids(pipeline.table), await on.ids(`${pipeline.table}_other`)]).toEqual([
-    [1, 2],
-    [3, 4],
-  ]);
-  expect(counters).toMatchObject({ rows_written: 4, batches_replayed: 2, batches_reprepared: 1 });
-  expect(counters.inserts_repeated).toBeGreaterThan(0);
-});
+test(
+  "the answer of the first is lost and the second is refused: a commit repeats the one and makes the other again",
+  { tags: ["rest"] },
+  async () => {
+    const pipeline = await create("lost-and-refused");
+    const denied = { kind: "pass", parameters: { readonly: "1" } } as const;
+    on.proxy.decideInserts((asked) => (isFirst(asked) ? { kind: "lose" } : denied));
+    await pipeline.post(1, 2, 3, 4);
+    await pipeline.until(() => said(pipeline).includes("1 lose") && said(pipeline).includes("3 500"));
+    await pipeline.until(({ paused }) => paused !== undefined);
+    await on.run(`CREATE TABLE ${pipeline.table}_other ${columns}`);
+    await pipeline.stop();
+    on.proxy.decide();
+    await pipeline.edit({ ...two, sink: { table: "lost_and_refused_other" } });
+    const { counters } = await pipeline.settled();
+    expect([await on.ids(pipeline.table), await on.ids(`${pipeline.table}_other`)]).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    expect(counters).toMatchObject({ rows_written: 4, batches_replayed: 2, batches_reprepared: 1 });
+    expect(counters.inserts_repeated).toBeGreaterThan(0);
+  },
+);

@@ -72,7 +72,7 @@ test("at its bound a pipeline pauses, keeps what it has over a restart, and goes
   ).toEqual(['{"id":2}', '{"id":3}']);
 });
 
-test("a pipeline at its bound can be stopped and reprocesses its letters", async () => {
+test("a pipeline at its bound can be stopped and reprocesses its letters", { tags: ["rest"] }, async () => {
   await open(bounds);
   await running.engine.sql(
     "CREATE TABLE bounded (id Int64, level String, CONSTRAINT small CHECK id < 100) ENGINE = MergeTree ORDER BY id SETTINGS non_replicated_deduplication_window = 100",
@@ -105,7 +105,7 @@ test("letters that are too old leave, and are counted and logged", async () => {
   expect(lines.reduce((sum, { fields }) => sum + Number(fields["count"]), 0)).toBe(3);
 });
 
-test("a sender above the rate gets 429, with the time after which it may go on", async () => {
+test("a sender above the rate gets 429, with the time after which it may go on", { tags: ["rest"] }, async () => {
   await open({ quotas: { pushRates: { bytesPerSecond: 1000 } } });
   await create();
   expect((await running.post(pipeline_id, token, { id: 1, level: "x".repeat(5000) })).status).toBe(202);
@@ -115,7 +115,7 @@ test("a sender above the rate gets 429, with the time after which it may go on",
   expect(await refused.text()).toContain("this pipeline takes 1000 bytes a second");
 });
 
-test("the setting bounds a stream below what its file allows", async () => {
+test("the setting bounds a stream below what its file allows", { tags: ["rest"] }, async () => {
   await open({ quotas: { streamMaxBytes: 3000 } });
   await create({ resources: { nats: { stream: { max_bytes: "1Gi" } } } });
   await running.engine.stop(pipeline_id);

@@ -1,16 +1,20 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 import { TestEngine } from "../../support/engine.ts";
 
 let running: TestEngine;
 
-beforeEach(async () => {
-  running = await TestEngine.open();
+beforeAll(async () => {
+  running = await TestEngine.open({ secrets: { "env:PASSWORD": "p" } });
 });
 
-afterEach(async () => {
-  await running.close();
-});
+afterAll(() => running.close());
+
+/** Ends the engine and starts another one on its data dir, which knows no secret. */
+async function restart(sweepEvery?: number): Promise<void> {
+  await running.close({ keep: true });
+  running = await TestEngine.open({ dataDir: running.dataDir, ...(sweepEvery !== undefined && { sweepEvery }) });
+}
 
 const event = (id: number): { id: number; level: string } => ({ id, level: "info" });
 
@@ -79,21 +83,23 @@ test("an edit needs a pipeline at rest, and events that waited are processed by 
   expect(await ids("edit_test")).toEqual([15]);
 });
 
-test.each([
-  ["max_age", "2h", "24h0m0s"],
-  ["max_bytes", "1Gi", "0"],
-  ["max_msgs", 10, "4000"],
-])("an edit of the immutable %s is refused with both values", async (field, value, old) => {
+test("an edit of an immutable field is refused with both values", async () => {
   await create("keep-test");
   await running.engine.stop("keep-test");
-  const changed = webhookPipeline("keep-test", { resources: { nats: { stream: { [field]: value } } } });
-  await expect(running.engine.update("keep-test", changed, createTable)).rejects.toMatchObject({
-    code: "IMMUTABLE_FIELD",
-    message: expect.stringContaining(`resources.nats.stream.${field} cannot change after creation: it is ${old}`),
-  });
+  for (const [field, value, old] of [
+    ["max_age", "2h", "24h0m0s"],
+    ["max_bytes", "1Gi", "0"],
+    ["max_msgs", 10, "4000"],
+  ]) {
+    const changed = webhookPipeline("keep-test", { resources: { nats: { stream: { [field!]: value } } } });
+    await expect(running.engine.update("keep-test", changed, createTable)).rejects.toMatchObject({
+      code: "IMMUTABLE_FIELD",
+      message: expect.stringContaining(`resources.nats.stream.${field} cannot change after creation: it is ${old}`),
+    });
+  }
 });
 
-test("a rename and new tags leave the pipeline as it runs", async () => {
+test("a rename and new tags leave the pipeline as it runs", { tags: ["rest"] }, async () => {
   await create("name-test");
   await running.engine.rename("name-test", "Another name");
   await running.engine.tag("name-test", ["a", "b"]);
@@ -124,7 +130,7 @@ test("a delete needs a pipeline at rest, and removes everything, so that the id 
   expect(await ids("gone_test")).toEqual([1]);
 });
 
-test("what cannot be started is Failed with its reason, and can be mended by an edit", async () => {
+test("what cannot be started is Failed with its reason, and can be mended by an edit", { tags: ["rest"] }, async () => {
   const broken = webhookPipeline("fail-test", {
     transforms: [{ type: "filter", source_id: "input", config: { expression: "no_such_field > 1" } }],
   });
@@ -138,63 +144,49 @@ test("what cannot be started is Failed with its reason, and can be mended by an 
   expect(running.engine.get("fail-test").status).toBe("Running");
 });
 
-test("a pipeline that ran runs again after the process started anew, a stopped one does not", async () => {
+const withSecret = (pipeline_id: string, reference: string): ReturnType<typeof webhookPipeline> => {
+  const { sink } = webhookPipeline(pipeline_id);
+  const connection_params = { ...sink.connection_params, password: reference };
+  return webhookPipeline(pipeline_id, { sink: { ...sink, connection_params } });
+};
+
+test("an undefined secret is refused at create and keeps nothing", async () => {
+  const refused = withSecret("secret-test", "${env:MISSING}");
+  await expect(running.engine.create(refused, createTable)).rejects.toMatchObject({ code: "SECRET_NOT_FOUND" });
+  expect(() => running.engine.get("secret-test")).toThrow(expect.objectContaining({ code: "PIPELINE_NOT_FOUND" }));
+});
+
+test("after a new start of the process a pipeline that ran runs, a stopped one does not, and a secret that vanished is a pause", async () => {
+  await running.engine.create(withSecret("later-test", "${env:PASSWORD}"), createTable);
   const token = await create("again-test");
   await create("rest-test");
   await running.engine.stop("rest-test");
-  await running.close({ keep: true });
-
-  running = await TestEngine.open({ dataDir: running.dataDir });
+  await restart();
   expect(running.engine.get("rest-test").status).toBe("Stopped");
   expect(running.engine.get("again-test").status).toBe("Running");
   await post("again-test", token, 7);
   await settled("again-test");
   expect(await ids("again_test")).toEqual([7]);
+  const { paused } = await running.until("later-test", ({ paused: pause }) => pause !== undefined);
+  expect(paused).toMatchObject({ class: "setup", text: expect.stringContaining("${env:PASSWORD} is not defined") });
 });
 
 test.each([
-  ["at rest, while it rests", true],
-  ["that is resumed, as it reads", false],
-])("events older than max_age leave a pipeline %s: counted, logged, and never written", async (_title, isSwept) => {
-  await running.close();
-  running = await TestEngine.open({ sweepEvery: isSwept ? 50 : 3_600_000 });
-  const token = await create("old-test", { resources: { nats: { stream: { max_age: "1s" } } } });
-  await running.engine.stop("old-test");
-  await post("old-test", token, 1, 2);
-  await new Promise((resolve) => setTimeout(resolve, 1_100));
-  if (isSwept) await running.until("old-test", ({ stream }) => stream!.messages === 0);
-  await running.engine.resume("old-test");
-  await post("old-test", token, 3);
-  await settled("old-test");
-  expect(await ids("old_test")).toEqual([3]);
-  expect(running.engine.health("old-test").counters.events_aged_out).toBe(2);
-  expect(await running.registry.metrics()).toContain('sluice_events_aged_out_total{pipeline_id="old-test"} 2');
-});
-
-test("events older than max_age leave a pipeline at rest while another one runs", async () => {
-  await running.close();
-  running = await TestEngine.open({ sweepEvery: 50 });
-  const token = await create("old-test", { resources: { nats: { stream: { max_age: "1s" } } } });
-  await running.engine.stop("old-test");
-  await create("running-test");
-  await post("old-test", token, 1, 2);
-  await running.until("old-test", ({ stream }) => stream!.messages === 0);
-  expect(running.engine.health("running-test").overall_status).toBe("Running");
-});
-
-test("an undefined secret is refused at create and keeps nothing; one that vanished later is a pause", async () => {
-  await running.close();
-  running = await TestEngine.open({ secrets: { "env:PASSWORD": "p" } });
-  const { sink } = webhookPipeline("secret-test");
-  const withSecret = (reference: string): Record<string, unknown> => ({
-    sink: { ...sink, connection_params: { ...sink.connection_params, password: reference } },
-  });
-  const refused = webhookPipeline("secret-test", withSecret("${env:MISSING}"));
-  await expect(running.engine.create(refused, createTable)).rejects.toMatchObject({ code: "SECRET_NOT_FOUND" });
-
-  await running.engine.create(webhookPipeline("later-test", withSecret("${env:PASSWORD}")), createTable);
-  await running.close({ keep: true });
-  running = await TestEngine.open({ dataDir: running.dataDir });
-  const { paused } = await running.until("later-test", ({ paused: pause }) => pause !== undefined);
-  expect(paused).toMatchObject({ class: "setup", text: expect.stringContaining("${env:PASSWORD} is not defined") });
+  ["that is resumed, as it reads", "old-read"],
+  ["at rest, while it rests and others run", "old-swept"],
+])("events older than max_age leave a pipeline %s: counted, logged, and never written", async (_title, id) => {
+  const token = await create(id, { resources: { nats: { stream: { max_age: "1h" } } } });
+  await running.engine.stop(id);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 2 * 3_600_000 });
+  await post(id, token, 1, 2).finally(() => vi.useRealTimers());
+  if (id === "old-swept") {
+    await restart(50);
+    await running.until(id, ({ stream }) => stream!.messages === 0);
+  }
+  await running.engine.resume(id);
+  await post(id, token, 3);
+  await settled(id);
+  expect(await ids(id.replace("-", "_"))).toEqual([3]);
+  expect(running.engine.health(id).counters.events_aged_out).toBe(2);
+  expect(await running.registry.metrics()).toContain(`sluice_events_aged_out_total{pipeline_id="${id}"} 2`);
 });

@@ -1,22 +1,21 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Gate, pass } from "../../support/clickhouse-proxy.ts";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
-import { eventsTo, Scene, window } from "./scene.ts";
+import { eventsTo, Stage, window } from "./scene.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
-let server: TestClickHouse;
+let stage: Stage;
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  stage = await Stage.open();
 });
 
-afterAll(() => server.stop());
+afterAll(() => stage.close());
 
 const table = `CREATE TABLE % (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`;
 
 test("an insert that is not answered is a pause that says so, and goes on waiting for its answer", () =>
-  Scene.play("not-answered", server, async (scene) => {
+  stage.share("not-answered", async (scene) => {
     const gate = new Gate();
     scene.proxy.decideInserts(async () => {
       await gate.opened;
@@ -37,8 +36,8 @@ test("an insert that is not answered is a pause that says so, and goes on waitin
     await scene.until((health) => health.paused === undefined);
   }));
 
-test("a query of the table that is not answered is a pause that says so", () =>
-  Scene.play("not-looked", server, async (scene) => {
+test("a query of the table that is not answered is a pause that says so", { tags: ["rest"] }, () =>
+  stage.alone("not-looked", async (scene) => {
     await scene.create([table], scene.config());
     await scene.post(eventsTo(5));
     await scene.settled();
@@ -52,4 +51,5 @@ test("a query of the table that is not answered is a pause that says so", () =>
     expect(paused!.text).toMatch(/^no answer yet to the queries that check the table before inserts, sent at 20/);
     gate.open();
     await scene.until((health) => health.paused === undefined);
-  }));
+  }),
+);

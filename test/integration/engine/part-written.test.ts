@@ -1,24 +1,21 @@
+/** @module-tag rest */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { exception, pass, type Judge } from "../../support/clickhouse-proxy.ts";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
-import { Scene } from "./scene.ts";
+import { Scene, Stage } from "./scene.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
-let server: TestClickHouse;
+let stage: Stage;
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  stage = await Stage.open();
 });
 
-afterAll(() => server.stop());
+afterAll(() => stage.close());
 
-const inScene = (pipeline_id: string, play: (scene: Scene) => Promise<void>): Promise<void> =>
-  Scene.play(pipeline_id, server, play);
-
-/** Fifty events, each for a partition of its own; an index of the table fails on the last one of the partitions. */
-const fifty = Array.from({ length: 50 }, (_, id) => ({ id, level: "info", other: 1000 + id, part: id }));
-const table = `CREATE TABLE % (id Int64, part Int64, extra Int64, INDEX odd throwIf(extra = 49) TYPE minmax) ENGINE = MergeTree PARTITION BY part ORDER BY id SETTINGS non_replicated_deduplication_window = 1000`;
+/** A dozen events, each for a partition of its own; an index of the table fails on the last one of the partitions. */
+const dozen = Array.from({ length: 12 }, (_, id) => ({ id, level: "info", other: 1000 + id, part: id }));
+const table = `CREATE TABLE % (id Int64, part Int64, extra Int64, INDEX odd throwIf(extra = 11) TYPE minmax) ENGINE = MergeTree PARTITION BY part ORDER BY id SETTINGS non_replicated_deduplication_window = 1000`;
 const schema_fields = ["id", "other", "part"].map((name) => ({ name, type: "int" }));
 const resources = { nats: { stream: { max_msgs: -1 } } };
 
@@ -26,7 +23,7 @@ const resources = { nats: { stream: { max_msgs: -1 } } };
 function configOf(scene: Scene, mapping: Record<string, string>): ReturnType<Scene["config"]> {
   const columns = Object.entries(mapping).map(([column_name, name]) => ({ name, column_name, column_type: "Int64" }));
   const sources = [{ type: "webhook", source_id: "input", schema_fields }];
-  return scene.config({ mapping: columns, max_batch_size: 50 }, { sources, resources });
+  return scene.config({ mapping: columns, max_batch_size: 12 }, { sources, resources });
 }
 
 const first = { id: "id", part: "part", extra: "id" };
@@ -34,23 +31,23 @@ const first = { id: "id", part: "part", extra: "id" };
 /** Stopped with the batch under way: all partitions but the last few are in the table, and nobody knows that. */
 async function partWritten(scene: Scene): Promise<number[]> {
   await scene.create([table], configOf(scene, first));
-  await scene.pour(fifty);
+  await scene.pour(dozen);
   const { paused } = await scene.paused("setup");
   expect(paused!.text).toContain("395");
   await scene.running.engine.stop(scene.pipeline_id);
   expect(scene.health).toMatchObject({ overall_status: "Stopped", pending_batches: 1, counters: { rows_written: 0 } });
   const written = await scene.ids();
   expect(written.length).toBeGreaterThan(0);
-  expect(written.length).toBeLessThan(50);
+  expect(written.length).toBeLessThan(12);
   return written;
 }
 
-const parts = fifty.map(({ id }) => id);
+const parts = dozen.map(({ id }) => id);
 const tokens = (scene: Scene): Set<string> => new Set(scene.sends(0).map(({ token }) => token));
 
-describe("an index fails in the last of 50 partitions, and the pipeline is stopped", () => {
+describe("an index fails in the last of 12 partitions, and the pipeline is stopped", () => {
   test.concurrent("when the table is mended, every row is there once", () =>
-    inScene("mended-table", async (scene) => {
+    stage.share("mended-table", async (scene) => {
       await partWritten(scene);
       await scene.sql("ALTER TABLE % DROP INDEX odd");
       await scene.running.engine.resume(scene.pipeline_id);
@@ -65,7 +62,7 @@ describe("an index fails in the last of 50 partitions, and the pipeline is stopp
   test.concurrent(
     "when an edit mends the mapping, what was written stays, and the rest is written by the new one",
     () =>
-      inScene("mended-mapping", async (scene) => {
+      stage.share("mended-mapping", async (scene) => {
         const written = await partWritten(scene);
         const config = configOf(scene, { ...first, id: "other", extra: "other" });
         const { engine } = scene.running;
@@ -102,13 +99,13 @@ describe("an edit drops a column and its mapping while a batch has an unknown an
   const second = { id: "other", part: "part" };
 
   test.concurrent.each<[string, string, Judge, number]>([
-    ["all of it was written, nothing is added", "all", () => ({ kind: "lose" }), 50],
+    ["all of it was written, nothing is added", "all", () => ({ kind: "lose" }), 12],
     ["nothing of it was written, all of it is, by the new mapping", "none", () => ({ kind: "drop" }), 0],
   ])("where %s", (_title, name, judge, written) =>
-    inScene(`column-${name}`, async (scene) => {
+    stage.share(`column-${name}`, async (scene) => {
       scene.proxy.decideInserts(firstMeets(judge));
       await scene.create([plain], configOf(scene, first));
-      await scene.pour(fifty);
+      await scene.pour(dozen);
       await scene.paused("transient");
       const { engine } = scene.running;
       await engine.stop(scene.pipeline_id);
@@ -125,7 +122,7 @@ describe("an edit drops a column and its mapping while a batch has an unknown an
   );
 
   test.concurrent("where a part of it was written, the rest is, by the new mapping", () =>
-    inScene("column-part", async (scene) => {
+    stage.share("column-part", async (scene) => {
       const written = await partWritten(scene);
       const { engine } = scene.running;
       await scene.sql("ALTER TABLE % DROP INDEX odd", "ALTER TABLE % DROP COLUMN extra");

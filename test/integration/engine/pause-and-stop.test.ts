@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
-import { event, Scene, window } from "./scene.ts";
+import { event, Scene, Stage, window } from "./scene.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
-let server: TestClickHouse;
+let stage: Stage;
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  stage = await Stage.open();
 });
 
-afterAll(() => server.stop());
+afterAll(() => stage.close());
 
 const table = `CREATE TABLE % (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`;
 const from = (first: number, last: number): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i);
@@ -19,8 +18,8 @@ const from = (first: number, last: number): number[] => Array.from({ length: las
  * Plays with a pipeline whose table is gone: events 1 to 5 and 6 to 10 are in two batches under way that met refusals,
  * 11 to 13 are behind them in the stream.
  */
-function inPause(pipeline_id: string, play: (scene: Scene) => Promise<void>): Promise<void> {
-  return Scene.play(pipeline_id, server, async (scene) => {
+function inPause(play: (scene: Scene) => Promise<void>): (scene: Scene) => Promise<void> {
+  return async (scene) => {
     await scene.create([table], replicated(scene));
     await scene.post(from(101, 105).map(event));
     await scene.settled();
@@ -29,7 +28,7 @@ function inPause(pipeline_id: string, play: (scene: Scene) => Promise<void>): Pr
     await scene.until(({ paused, pending_batches }) => paused?.class === "setup" && pending_batches === 2);
     expect(scene.health.stream!.messages).toBe(13);
     await play(scene);
-  });
+  };
 }
 
 function replicated(scene: Scene): ReturnType<Scene["config"]> {
@@ -38,51 +37,63 @@ function replicated(scene: Scene): ReturnType<Scene["config"]> {
 
 describe("a pipeline that waits in a pause", () => {
   test.concurrent("is stopped at once: what is prepared stays so, and goes on with the resume", () =>
-    inPause("pause-stop", async (scene) => {
-      const { engine } = scene.running;
-      await engine.stop("pause-stop");
-      expect(scene.health).toMatchObject({
-        overall_status: "Stopped",
-        pending_batches: 2,
-        stream: { messages: 13 },
-        dead_letters: { total_messages: 0 },
-      });
-      await scene.sql(table);
-      await engine.resume("pause-stop");
-      await scene.post(from(14, 15).map(event));
-      const { counters } = await scene.settled();
-      expect(counters).toMatchObject({ batches_replayed: 2, batches_uncertain: 0 });
-      expect(await scene.ids()).toEqual(from(1, 15));
-    }),
+    stage.share(
+      "pause-stop",
+      inPause(async (scene) => {
+        const { engine } = scene.running;
+        await engine.stop("pause-stop");
+        expect(scene.health).toMatchObject({
+          overall_status: "Stopped",
+          pending_batches: 2,
+          stream: { messages: 13 },
+          dead_letters: { total_messages: 0 },
+        });
+        await scene.sql(table);
+        await engine.resume("pause-stop");
+        await scene.post(from(14, 15).map(event));
+        const { counters } = await scene.settled();
+        expect(counters).toMatchObject({ batches_replayed: 2, batches_uncertain: 0 });
+        expect(await scene.ids()).toEqual(from(1, 15));
+      }),
+    ),
   );
 
-  test.concurrent("keeps exactly what is prepared when it is terminated, also over a new start of the process", () =>
-    inPause("pause-terminate", async (scene) => {
-      await scene.running.engine.terminate("pause-terminate");
-      const kept = { overall_status: "Terminated", pending_batches: 2, stream: { messages: 10 } };
-      expect(scene.health).toMatchObject(kept);
-      await scene.reopen(() => scene.sql(table));
-      expect(scene.health).toMatchObject(kept);
-      await scene.running.engine.resume("pause-terminate");
-      await scene.post(from(21, 25).map(event));
-      const { counters } = await scene.settled();
-      expect(await scene.ids()).toEqual([...from(1, 10), ...from(21, 25)]);
-      expect(counters).toMatchObject({ batches_replayed: 2, rows_written: 15 });
-    }),
+  test.concurrent(
+    "keeps exactly what is prepared when it is terminated, also over a new start of the process",
+    { tags: ["rest"] },
+    () =>
+      stage.alone(
+        "pause-terminate",
+        inPause(async (scene) => {
+          await scene.running.engine.terminate("pause-terminate");
+          const kept = { overall_status: "Terminated", pending_batches: 2, stream: { messages: 10 } };
+          expect(scene.health).toMatchObject(kept);
+          await scene.reopen(() => scene.sql(table));
+          expect(scene.health).toMatchObject(kept);
+          await scene.running.engine.resume("pause-terminate");
+          await scene.post(from(21, 25).map(event));
+          const { counters } = await scene.settled();
+          expect(await scene.ids()).toEqual([...from(1, 10), ...from(21, 25)]);
+          expect(counters).toMatchObject({ batches_replayed: 2, rows_written: 15 });
+        }),
+      ),
   );
 
-  test.concurrent("leaves nothing behind when it is stopped and deleted", () =>
-    inPause("pause-delete", async (scene) => {
-      await scene.running.engine.stop("pause-delete");
-      await scene.running.engine.delete("pause-delete");
-      expect(() => scene.health).toThrow(expect.objectContaining({ code: "PIPELINE_NOT_FOUND" }));
-      await scene.reopen();
-      await scene.create([table], replicated(scene));
-      expect(scene.health).toMatchObject({ pending_batches: 0, stream: { messages: 0 } });
-      await scene.post(from(31, 35).map(event));
-      const { counters } = await scene.settled();
-      expect(await scene.ids()).toEqual(from(31, 35));
-      expect(counters).toMatchObject({ batches_replayed: 0, rows_written: 5 });
-    }),
+  test.concurrent("leaves nothing behind when it is stopped and deleted", { tags: ["rest"] }, () =>
+    stage.alone(
+      "pause-delete",
+      inPause(async (scene) => {
+        await scene.running.engine.stop("pause-delete");
+        await scene.running.engine.delete("pause-delete");
+        expect(() => scene.health).toThrow(expect.objectContaining({ code: "PIPELINE_NOT_FOUND" }));
+        await scene.reopen();
+        await scene.create([table], replicated(scene));
+        expect(scene.health).toMatchObject({ pending_batches: 0, stream: { messages: 0 } });
+        await scene.post(from(31, 35).map(event));
+        const { counters } = await scene.settled();
+        expect(await scene.ids()).toEqual(from(31, 35));
+        expect(counters).toMatchObject({ batches_replayed: 0, rows_written: 5 });
+      }),
+    ),
   );
 });

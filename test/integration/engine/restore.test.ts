@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { EventEmitter, once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";

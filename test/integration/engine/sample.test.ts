@@ -30,7 +30,7 @@ test("the stream's newest events that are not settled, of a pipeline that runs o
   expect(await on.ids(pipeline.table)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
-test("the events of a batch that cannot be written are not settled either", async () => {
+test("the events of a batch that cannot be written are not settled either", { tags: ["rest"] }, async () => {
   const create = `CREATE TABLE ${tableOf("held")} (id Int64, level String) ENGINE = MergeTree ORDER BY id`;
   await on.run(create);
   const pipeline = await on.create("held");

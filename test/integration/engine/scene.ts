@@ -2,6 +2,7 @@ import type { EngineOptions, PipelineConfig } from "../../../schemas/pipeline.ts
 import { defaultOptions } from "../../../schemas/index.ts";
 import type { Pause, PipelineHealth } from "../../../engine/index.ts";
 import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 import { ClickHouseProxy, exception, type Asked, type Fate } from "../../support/clickhouse-proxy.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
@@ -12,15 +13,60 @@ export type TestEvent = (Record<string, unknown> & { id: number }) | string;
 /** How a server holds an insert off: nothing of it is written. */
 export const heldOff: Fate = exception(252, "TOO_MANY_PARTS", "Too many parts (300) in all partitions in total");
 
-/** For a table whose inserts are recognised for 100 blocks. */
-export const window = "SETTINGS non_replicated_deduplication_window = 100";
+/** For a table whose inserts are recognised for 20 blocks. */
+export const window = "SETTINGS non_replicated_deduplication_window = 20";
 
 export const event = (id: number): { id: number; level: string } => ({ id, level: "info" });
 export const eventsTo = (last: number): TestEvent[] => Array.from({ length: last }, (_, index) => event(index + 1));
 
+type Play = (scene: Scene) => Promise<void>;
+
+/** What the scenes of a file share: a ClickHouse, and an engine for those that do not end it. */
+export class Stage {
+  readonly server: TestClickHouse;
+  readonly #engine: TestEngine;
+
+  private constructor(server: TestClickHouse, engine: TestEngine) {
+    this.server = server;
+    this.#engine = engine;
+  }
+
+  static async open(): Promise<Stage> {
+    return new Stage(await useClickHouse(), await TestEngine.open());
+  }
+
+  /** Plays with a pipeline of the shared engine, which the scene must not end. */
+  async share(pipeline_id: string, play: Play): Promise<void> {
+    await this.#play(await Scene.open(pipeline_id, this.server, this.#engine), play);
+  }
+
+  /** Plays with a pipeline of an engine of its own, which the scene may end and start again. */
+  async alone(pipeline_id: string, play: Play, database?: string): Promise<void> {
+    const scene = await Scene.open(pipeline_id, this.server, await TestEngine.open(), database);
+    try {
+      await this.#play(scene, play);
+    } finally {
+      await scene.running.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#engine.close();
+    await this.server.stop();
+  }
+
+  async #play(scene: Scene, play: Play): Promise<void> {
+    try {
+      await play(scene);
+    } finally {
+      await scene.proxy.close();
+    }
+  }
+}
+
 /**
- * One pipeline in an engine of its own, behind a proxy of its own, into a table of a ClickHouse that outlives them. Its
- * batches are full or wait for an hour: which events are in which one is no matter of time.
+ * One pipeline behind a proxy of its own, into a table of a ClickHouse that outlives it. Its batches are full or wait for
+ * an hour: which events are in which one is no matter of time.
  */
 export class Scene {
   readonly pipeline_id: string;
@@ -46,21 +92,13 @@ export class Scene {
     this.running = running;
   }
 
-  /** Opens a scene, lets it be played, and closes it. */
-  static async play(
+  static async open(
     pipeline_id: string,
     server: TestClickHouse,
-    play: (scene: Scene) => Promise<void>,
+    running: TestEngine,
     database = "default",
-  ): Promise<void> {
-    const proxy = await ClickHouseProxy.start(server.url);
-    const scene = new Scene({ pipeline_id, database }, server, proxy, await TestEngine.open());
-    try {
-      await play(scene);
-    } finally {
-      await scene.running.close();
-      await scene.proxy.close();
-    }
+  ): Promise<Scene> {
+    return new Scene({ pipeline_id, database }, server, await ClickHouseProxy.start(server.url), running);
   }
 
   /** A config with batches of five rows; `sink` and `over` replace keys. */
@@ -109,7 +147,7 @@ export class Scene {
   }
 
   /** Another writer inserts so many blocks of its own, with ids from a million on. */
-  async usedUp(blocks = 120, columns = "id, level", values = "1000000 + number, 'other'"): Promise<void> {
+  async usedUp(blocks = 24, columns = "id, level", values = "1000000 + number, 'other'"): Promise<void> {
     const one = [
       "max_block_size",
       "max_insert_block_size",

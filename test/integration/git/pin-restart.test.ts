@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { rename } from "node:fs/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { pipelineText } from "../../support/pipeline-text.ts";

@@ -88,31 +88,35 @@ describe("a commit of the branch that is asked for by its hash", () => {
     expect(pathsOf(await scene.open({ url: server.url }).at(first, signal))).toEqual(["a.yaml"]);
   });
 
-  test("is had without the remote wherever it was followed before, also after a restart and a history that was rewritten", async () => {
-    const server = await serveHttp(scene.origin.path);
-    const shas: string[] = [];
-    for (const name of ["a", "b", "c"]) {
-      shas.push(await scene.origin.commit({ [`${name}.yaml`]: name }));
+  test(
+    "is had without the remote wherever it was followed before, also after a restart and a history that was rewritten",
+    { tags: ["rest"] },
+    async () => {
+      const server = await serveHttp(scene.origin.path);
+      const shas: string[] = [];
+      for (const name of ["a", "b", "c"]) {
+        shas.push(await scene.origin.commit({ [`${name}.yaml`]: name }));
+        await scene.open({ url: server.url }).fetch(signal);
+      }
+      shas.push(await scene.origin.replaceHistory({ "d.yaml": "d" }));
       await scene.open({ url: server.url }).fetch(signal);
-    }
-    shas.push(await scene.origin.replaceHistory({ "d.yaml": "d" }));
-    await scene.open({ url: server.url }).fetch(signal);
-    await server.close();
-    const source = scene.open({ url: server.url });
-    expect((await source.cached(signal))?.sha).toBe(shas[3]);
-    const had: unknown[] = [];
-    for (const sha of shas) had.push(pathsOf(await source.at(sha, signal)));
-    expect(had).toEqual([["a.yaml"], ["a.yaml", "b.yaml"], ["a.yaml", "b.yaml", "c.yaml"], ["d.yaml"]]);
-    const clone = await scene.cloneFolder();
-    const kept = await scene.origin.git(
-      "--git-dir",
-      clone,
-      "for-each-ref",
-      "--format=%(objectname)",
-      "refs/sluice/kept",
-    );
-    expect(kept.trim().split("\n").toSorted()).toEqual(shas.toSorted());
-  });
+      await server.close();
+      const source = scene.open({ url: server.url });
+      expect((await source.cached(signal))?.sha).toBe(shas[3]);
+      const had: unknown[] = [];
+      for (const sha of shas) had.push(pathsOf(await source.at(sha, signal)));
+      expect(had).toEqual([["a.yaml"], ["a.yaml", "b.yaml"], ["a.yaml", "b.yaml", "c.yaml"], ["d.yaml"]]);
+      const clone = await scene.cloneFolder();
+      const kept = await scene.origin.git(
+        "--git-dir",
+        clone,
+        "for-each-ref",
+        "--format=%(objectname)",
+        "refs/sluice/kept",
+      );
+      expect(kept.trim().split("\n").toSorted()).toEqual(shas.toSorted());
+    },
+  );
 
   test("is refused where only another branch has it", async () => {
     await scene.origin.commit({ "a.yaml": "one" });
@@ -123,7 +127,7 @@ describe("a commit of the branch that is asked for by its hash", () => {
     expect(error.message).toContain(`branch main does not contain commit ${other}: name one of its commits`);
   });
 
-  test("is had where the branch was rewritten since it was followed", async () => {
+  test("is had where the branch was rewritten since it was followed", { tags: ["rest"] }, async () => {
     const first = await scene.origin.commit({ "a.yaml": "one" });
     const source = scene.open();
     await source.fetch(signal);
@@ -147,7 +151,7 @@ describe("a history", () => {
     expect((await scene.open().fetch(signal)).notes).toBeUndefined();
   });
 
-  test("that grew by many commits at once was not", async () => {
+  test("that grew by many commits at once was not", { tags: ["rest"] }, async () => {
     await scene.origin.commit({ "a.yaml": "one" });
     await scene.open().fetch(signal);
     for (const text of ["two", "three", "four"]) await scene.origin.commit({ "a.yaml": text });
@@ -156,18 +160,22 @@ describe("a history", () => {
 });
 
 describe("the last good revision", () => {
-  test("is there without the remote, also after a restart, and no failure replaces it", async () => {
-    const sha = await scene.origin.commit({ "a.yaml": "one" });
-    const server = await serveHttp(scene.origin.path);
-    expect(await scene.open({ url: server.url }).cached(signal)).toBeUndefined();
-    const revision = await scene.open({ url: server.url }).fetch(signal);
-    await server.close();
-    const restarted = scene.open({ url: server.url });
-    expect((await failure(restarted)).reason).toBe("ConnectionRefused");
-    expect(await restarted.cached(signal)).toEqual(revision);
-    expect(restarted.description).toMatchObject({ branch: "main" });
-    expect(revision.sha).toBe(sha);
-  });
+  test(
+    "is there without the remote, also after a restart, and no failure replaces it",
+    { tags: ["rest"] },
+    async () => {
+      const sha = await scene.origin.commit({ "a.yaml": "one" });
+      const server = await serveHttp(scene.origin.path);
+      expect(await scene.open({ url: server.url }).cached(signal)).toBeUndefined();
+      const revision = await scene.open({ url: server.url }).fetch(signal);
+      await server.close();
+      const restarted = scene.open({ url: server.url });
+      expect((await failure(restarted)).reason).toBe("ConnectionRefused");
+      expect(await restarted.cached(signal)).toEqual(revision);
+      expect(restarted.description).toMatchObject({ branch: "main" });
+      expect(revision.sha).toBe(sha);
+    },
+  );
 
   test("of another branch is none", async () => {
     await scene.origin.commit({ "a.yaml": "one" });

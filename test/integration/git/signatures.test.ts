@@ -77,13 +77,13 @@ describe.each(["gpg", "ssh"] as const)("a commit that is signed with %s", (kind)
     expect(await failure(scene.open({ branch: `${kind}-${name}`, verify }))).toMatchObject({ reason, stalls: true });
   });
 
-  test("where only keys of the other kind are accepted is refused", async () => {
+  test("where only keys of the other kind are accepted is refused", { tags: ["rest"] }, async () => {
     if (missing.length > 0) return;
     const other = kind === "gpg" ? { ssh: verify.ssh } : { gpg: verify.gpg };
     expect((await failure(scene.open({ branch: `${kind}-ada`, verify: other }))).reason).toBe("SignatureKeyUnknown");
   });
 
-  test("but cannot be checked is not told as a bad one", async () => {
+  test("but cannot be checked is not told as a bad one", { tags: ["rest"] }, async () => {
     if (missing.length > 0) return;
     const empty = file(`path-${kind}`);
     await mkdir(empty);
@@ -121,7 +121,7 @@ describe.skipIf(missing.length > 0)("with signatures asked for", () => {
     expect((await source.fetch(signal)).signature?.kind).toBe("ssh");
   });
 
-  test("a key that is accepted no more makes no revision good, nor the last one", async () => {
+  test("a key that is accepted no more makes no revision good, nor the last one", { tags: ["rest"] }, async () => {
     const accepted = file("changing");
     await writeFile(accepted, await readFile(verify.ssh));
     const source = scene.open({ branch: "ssh-ada", verify: { ssh: accepted } });
@@ -132,12 +132,12 @@ describe.skipIf(missing.length > 0)("with signatures asked for", () => {
     expect((await refusal(source.cached(signal))).reason).toBe("SignatureKeyUnknown");
   });
 
-  test("a commit that was good without them is verified before it is used", async () => {
+  test("a commit that was good without them is verified before it is used", { tags: ["rest"] }, async () => {
     await scene.open({ branch: "main" }).fetch(signal);
     expect((await refusal(scene.open({ verify }).cached(signal))).reason).toBe("SignatureMissing");
   });
 
-  test("a commit that is asked for by its hash must be signed as well", async () => {
+  test("a commit that is asked for by its hash must be signed as well", { tags: ["rest"] }, async () => {
     const source = scene.open({ branch: "gpg-ada", verify });
     await source.fetch(signal);
     const unsigned = await scene.origin.git("rev-parse", "main");

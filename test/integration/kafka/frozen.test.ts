@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { afterEach, beforeEach, test, vi } from "vitest";
 import type { Daemon } from "../../../examples/quickstart/daemon.ts";
 import type { PipelineHealth } from "../../../engine/index.ts";
@@ -50,7 +51,7 @@ test("a process that was stopped while another took its place writes nothing whe
       await scene.produce(101, 300);
       await until(first, pipeline_id, ({ pending_batches }) => pending_batches > 0);
       // Not amid an insert: what is on its way to the server when the process stops cannot be taken back.
-      await vi.waitUntil(() => scene.proxy.inserts(heldOff.kind).length > 0, 10_000);
+      await vi.waitUntil(() => scene.proxy.inserts(heldOff.kind).length > 0, 60_000);
       process.kill(first.pid, "SIGSTOP");
       try {
         while ((await scene.kafka.groups.state(scene.group)) !== "Empty") {

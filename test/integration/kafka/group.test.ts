@@ -18,35 +18,40 @@ async function committed({ kafka, group, topic }: KafkaScene): Promise<number> {
     .reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0);
 }
 
+const takesAndLeaves = (commits: boolean): Promise<void> =>
+  inScene(
+    async (scene) => {
+      await scene.produce(1, 200);
+      await scene.create();
+      await scene.holds(span(1, 200));
+      // It would read again what the group has not heard of yet.
+      await vi.waitFor(async () => expect(await committed(scene)).toBe(200), { timeout: 60_000 });
+      const stranger = await Stranger.join(scene.kafka, scene.group, scene.topic, commits);
+      await scene.until(({ foreign_members }) => foreign_members?.length === 1);
+      await scene.until(({ source }) => (source?.partitions ?? 4) + stranger.partitions.length === 4);
+      await scene.produce(201, 400);
+      await stranger.sees(50);
+      await stranger.leave();
+      await scene.reads(4);
+      await scene.produce(401, 500);
+      await scene.holds(span(1, 500));
+      const { foreign_members, counters } = await scene.until((health) => health.foreign_members === undefined);
+      expect(foreign_members).toBeUndefined();
+      expect(counters.foreign_commits > 0).toBe(commits);
+    },
+    { partitions: 4 },
+  );
+
 describe("a member of the group that is no Sluice", () => {
-  test.each([false, true])("that commits: %s takes partitions and leaves; each event is written once here", (commits) =>
-    inScene(
-      async (scene) => {
-        await scene.produce(1, 200);
-        await scene.create();
-        await scene.holds(span(1, 200));
-        // It would read again what the group has not heard of yet.
-        await vi.waitFor(async () => expect(await committed(scene)).toBe(200), { timeout: 10_000 });
-        const stranger = await Stranger.join(scene.kafka, scene.group, scene.topic, commits);
-        await scene.until(({ foreign_members }) => foreign_members?.length === 1);
-        await scene.until(({ source }) => (source?.partitions ?? 4) + stranger.partitions.length === 4);
-        await scene.produce(201, 400);
-        await stranger.sees(50);
-        await stranger.leave();
-        await scene.reads(4);
-        await scene.produce(401, 500);
-        await scene.holds(span(1, 500));
-        const { foreign_members, counters } = await scene.until((health) => health.foreign_members === undefined);
-        expect(foreign_members).toBeUndefined();
-        expect(counters.foreign_commits > 0).toBe(commits);
-      },
-      { partitions: 4 },
-    ),
+  test("that commits takes partitions and leaves; each event is written once here", () => takesAndLeaves(true));
+
+  test("that does not commit takes partitions and leaves; each event is written once here", { tags: ["rest"] }, () =>
+    takesAndLeaves(false),
   );
 });
 
 describe("members of a pipeline", () => {
-  test("are as many as its replicas, and come and go with them", () =>
+  test("are as many as its replicas, and come and go with them", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         const withMembers = (replicas: number) =>
@@ -68,10 +73,11 @@ describe("members of a pipeline", () => {
         expect(await members()).toBe(1);
       },
       { partitions: 4 },
-    ));
+    ),
+  );
 });
 
-test("a group that the broker has forgotten goes on where the journal stands", () =>
+test("a group that the broker has forgotten goes on where the journal stands", { tags: ["rest"] }, () =>
   inScene(async (scene) => {
     await scene.produce(1, 100);
     await scene.create();
@@ -81,19 +87,8 @@ test("a group that the broker has forgotten goes on where the journal stands", (
     await scene.produce(101, 200);
     await scene.resume();
     await scene.holds(span(1, 200));
-  }));
-
-test("a pipeline that was deleted and comes again goes on where its group stands", () =>
-  inScene(async (scene) => {
-    await scene.produce(1, 100);
-    await scene.create();
-    await scene.holds(span(1, 100));
-    await scene.stop();
-    await scene.running.engine.delete(scene.pipeline_id);
-    await scene.produce(101, 200);
-    await scene.create();
-    await scene.holds(span(1, 200));
-  }));
+  }),
+);
 
 describe("another data dir on the same group", () => {
   test("is refused while the first runs and after it, by both names, until it takes over", () =>
@@ -126,27 +121,31 @@ describe("another data dir on the same group", () => {
       }
     }));
 
-  test("that starts at the same moment for the first time: nothing is written twice, and both say so", () =>
-    inScene(async (scene) => {
-      await scene.produce(1, 300);
-      const other = await TestEngine.open({ kafka: quick });
-      try {
-        await Promise.all([scene.create(), other.engine.create(scene.config(), defaultOptions)]);
-        const engines = [scene.running, other];
-        const told = await Promise.race(
-          engines.map((one) => one.until(scene.pipeline_id, (health) => health.paused?.class === "owner")),
-        );
-        expect(told.paused?.text).toContain(other.engine.dataDirId);
-        expect(told.paused?.text).toContain(scene.running.engine.dataDirId);
-        await new Promise((resolve) => setTimeout(resolve, 1_000));
-        const ids = await scene.ids();
-        expect(new Set(ids).size).toBe(ids.length);
-      } finally {
-        await other.close();
-      }
-    }));
+  test(
+    "that starts at the same moment for the first time: nothing is written twice, and both say so",
+    { tags: ["rest"] },
+    () =>
+      inScene(async (scene) => {
+        await scene.produce(1, 300);
+        const other = await TestEngine.open({ kafka: quick });
+        try {
+          await Promise.all([scene.create(), other.engine.create(scene.config(), defaultOptions)]);
+          const engines = [scene.running, other];
+          const told = await Promise.race(
+            engines.map((one) => one.until(scene.pipeline_id, (health) => health.paused?.class === "owner")),
+          );
+          expect(told.paused?.text).toContain(other.engine.dataDirId);
+          expect(told.paused?.text).toContain(scene.running.engine.dataDirId);
+          await new Promise((resolve) => setTimeout(resolve, 1_000));
+          const ids = await scene.ids();
+          expect(new Set(ids).size).toBe(ids.length);
+        } finally {
+          await other.close();
+        }
+      }),
+  );
 
-  test("that is an old copy of this one is refused", () =>
+  test("that is an old copy of this one is refused", { tags: ["rest"] }, () =>
     inScene(async (scene) => {
       await scene.produce(1, 100);
       await scene.create();
@@ -168,5 +167,6 @@ describe("another data dir on the same group", () => {
         await old.close();
         await rm(copy, { recursive: true, force: true });
       }
-    }));
+    }),
+  );
 });

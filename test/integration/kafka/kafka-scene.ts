@@ -3,7 +3,8 @@ import { afterAll, beforeAll, onTestFailed } from "vitest";
 import { consumerGroup, type PipelineHealth } from "../../../engine/index.ts";
 import type { EngineOptions, PipelineConfig } from "../../../schemas/pipeline.ts";
 import { defaultOptions } from "../../../schemas/index.ts";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 import { ClickHouseProxy } from "../../support/clickhouse-proxy.ts";
 import { TestEngine } from "../../support/engine.ts";
 import type { TestKafka } from "../../support/kafka/test-kafka.ts";
@@ -32,7 +33,7 @@ export interface Stage {
 export function useScenes(kafka: () => TestKafka): (play: Play, stage?: Stage) => Promise<void> {
   let server: TestClickHouse;
   beforeAll(async () => {
-    server = await startClickHouse();
+    server = await useClickHouse();
   });
   afterAll(() => server.stop());
   return (play, stage) => KafkaScene.play(kafka(), server, play, stage);

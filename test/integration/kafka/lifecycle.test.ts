@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { defaultOptions } from "../../../schemas/index.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
@@ -17,38 +16,32 @@ describe("under load", () => {
       const { engine } = scene.running;
       const id = scene.pipeline_id;
       let last = 0;
-      const end = new AbortController();
-      const load = (async () => {
-        while (!end.signal.aborted) {
-          await scene.produce(last + 1, last + 250);
-          last += 250;
-          // About as many as such small batches can write: what is left at the end is short.
-          await sleep(50);
-        }
-      })();
-      await scene.create(scene.config({ max_batch_size: 70 }));
+      const more = async (): Promise<void> => {
+        const first = last + 1;
+        last += 250;
+        await scene.produce(first, first + 249);
+      };
       const moreRows = async (): Promise<void> => {
         const { counters } = scene.health;
-        await scene.until((health) => health.counters.rows_written > counters.rows_written + 200);
+        await more();
+        await scene.until((health) => health.counters.rows_written > counters.rows_written + 100);
       };
-      await moreRows();
-      await engine.stop(id);
+      /** What is done while events come, are read and are written. */
+      const amid = async (work: () => Promise<unknown>): Promise<void> => {
+        await moreRows();
+        await Promise.all([work(), more()]);
+      };
+      await scene.create(scene.config({ max_batch_size: 70 }));
+      await amid(() => engine.stop(id));
       await engine.resume(id);
-      await moreRows();
-      await engine.stop(id);
+      await amid(() => engine.stop(id));
       const { options } = engine.get(id);
       await engine.update(id, scene.config({ max_batch_size: 130 }), options);
       await engine.resume(id);
-      await moreRows();
-      await engine.terminate(id);
+      await amid(() => engine.terminate(id));
       await engine.resume(id);
-      await moreRows();
-      await engine.configure(id, { ...defaultOptions, on_uncertain: "pause" });
-      await moreRows();
-      await scene.reopen();
-      await scene.until(({ counters }) => counters.rows_written > 200);
-      end.abort();
-      await load;
+      await amid(() => engine.configure(id, { ...defaultOptions, on_uncertain: "pause" }));
+      await amid(() => scene.reopen());
       await scene.holds(span(1, last));
       expect(scene.running.engine.deadLetters(id).state().total_messages).toBe(0);
     }));
@@ -72,7 +65,7 @@ async function leavesUnknown(scene: KafkaScene, sink: Record<string, unknown> = 
 }
 
 describe("an edit between the end of a process and the next start", () => {
-  test("of the filter holds for what is read next, not for what may be in the table", () =>
+  test("of the filter holds for what is read next, not for what may be in the table", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         await leavesUnknown(scene);
@@ -86,9 +79,10 @@ describe("an edit between the end of a process and the next start", () => {
         expect(scene.health.counters.batches_replayed).toBe(2);
       },
       { partitions: 1 },
-    ));
+    ),
+  );
 
-  test("of the password lets the pending batch in", () =>
+  test("of the password lets the pending batch in", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         const wrong = { ...scene.config().sink.connection_params, password: "wrong" };
@@ -101,9 +95,10 @@ describe("an edit between the end of a process and the next start", () => {
         await scene.holds(span(1, 20));
       },
       { partitions: 1 },
-    ));
+    ),
+  );
 
-  test("of the mapping after a DROP COLUMN sends the rest with the batch's own token", () =>
+  test("of the mapping after a DROP COLUMN sends the rest with the batch's own token", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         await scene.server.client.command({ query: `ALTER TABLE ${scene.table} ADD COLUMN other Int64` });
@@ -118,5 +113,6 @@ describe("an edit between the end of a process and the next start", () => {
         expect([counters.batches_replayed, counters.batches_reprepared]).toEqual([2, 1]);
       },
       { partitions: 1 },
-    ));
+    ),
+  );
 });

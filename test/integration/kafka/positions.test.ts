@@ -27,7 +27,7 @@ describe("a pipeline that reads a topic", () => {
       await scene.holds(span(1, 700));
     }));
 
-  test("stops at once: what was not prepared is read by the next start, what was is there", () =>
+  test("stops at once: what was not prepared is read by the next start, what was is there", { tags: ["rest"] }, () =>
     inScene(async (scene) => {
       await scene.create(scene.config({ max_batch_size: 1000, max_delay_time: "1h" }));
       await scene.produce(1, 300);
@@ -41,9 +41,10 @@ describe("a pipeline that reads a topic", () => {
       );
       await scene.resume();
       await scene.holds(span(1, 300));
-    }));
+    }),
+  );
 
-  test("is carried on from a pending batch whose insert was held off, by another process", () =>
+  test("is carried on from a pending batch whose insert was held off, by another process", { tags: ["rest"] }, () =>
     inScene(async (scene) => {
       scene.proxy.decideInserts(() => heldOff);
       await scene.create();
@@ -52,10 +53,11 @@ describe("a pipeline that reads a topic", () => {
       await scene.reopen(async () => scene.proxy.decide());
       await scene.holds(span(1, 200));
       await scene.until(({ counters }) => counters.batches_replayed > 0);
-    }));
+    }),
+  );
 });
 
-test("a lag is unknown until the ends of the topic are known", () =>
+test("a lag is unknown until the ends of the topic are known", { tags: ["rest"] }, () =>
   inScene(async (scene) => {
     await scene.produce(1, 300);
     const [source] = scene.config().sources;
@@ -68,7 +70,8 @@ test("a lag is unknown until the ends of the topic are known", () =>
     await scene.resume();
     await scene.holds(span(1, 300));
     await scene.until((health) => health.source?.lag === 0);
-  }));
+  }),
+);
 
 describe("where a group without offsets begins", () => {
   test("is the start by default, the end with latest, and a time", () =>
@@ -80,7 +83,7 @@ describe("where a group without offsets begins", () => {
       await scene.holds(span(31, 60));
     }));
 
-  test("is the time that is asked for", () =>
+  test("is the time that is asked for", { tags: ["rest"] }, () =>
     inScene(async (scene) => {
       await scene.produce(1, 30);
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -89,9 +92,10 @@ describe("where a group without offsets begins", () => {
       await scene.produce(31, 60);
       await scene.create(scene.config(), { start });
       await scene.holds(span(31, 60));
-    }));
+    }),
+  );
 
-  test("is, for a partition that appears later, its beginning, also under latest", () =>
+  test("is, for a partition that appears later, its beginning, also under latest", { tags: ["rest"] }, () =>
     inScene(async (scene) => {
       await scene.produce(1, 30);
       await scene.create(scene.config(), { start: "latest" });
@@ -99,7 +103,8 @@ describe("where a group without offsets begins", () => {
       await scene.kafka.topics.addPartitions(scene.topic, 4);
       await scene.produce(31, 60, 3);
       await scene.holds(span(31, 60));
-    }));
+    }),
+  );
 });
 
 const moveTo = async (scene: KafkaScene, offset: number): Promise<void> => {
@@ -150,7 +155,7 @@ describe("a person who moves the group", () => {
 });
 
 describe("a person who moves the group back while a batch is pending", () => {
-  test("is still followed after a stop that comes before anything was read from there", () =>
+  test("is still followed after a stop that comes before anything was read from there", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         scene.proxy.decideInserts(() => heldOff);
@@ -177,7 +182,8 @@ describe("a person who moves the group back while a batch is pending", () => {
         await scene.holds([...span(1, 20), ...span(21, 100).flatMap((id) => [id, id]), ...span(101, 120)]);
       },
       { partitions: 1 },
-    ));
+    ),
+  );
 });
 
 describe("offsets that are not in the topic", () => {
@@ -200,7 +206,7 @@ describe("offsets that are not in the topic", () => {
       { partitions: 1 },
     ));
 
-  test("behind what was fetched and not read yet are skipped when that is read", () =>
+  test("behind what was fetched and not read yet are skipped when that is read", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         // There is room for one fetch of 300 events and a part of another.
@@ -220,9 +226,10 @@ describe("offsets that are not in the topic", () => {
         expect(scene.health.counters.positions_skipped).toBe(100);
       },
       { partitions: 1 },
-    ));
+    ),
+  );
 
-  test("of a pending batch are a pause, or what is left of it is sent", () =>
+  test("of a pending batch are a pause, or what is left of it is sent", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         scene.proxy.decideInserts(() => heldOff);
@@ -239,5 +246,6 @@ describe("offsets that are not in the topic", () => {
         expect(scene.health.counters.events_skipped).toBe(60);
       },
       { partitions: 1 },
-    ));
+    ),
+  );
 });

@@ -45,7 +45,7 @@ describe("a topic that was created again while its pipeline was stopped", () => 
       { partitions: 1 },
     ));
 
-  test("goes on where a person has put the consumer group meanwhile", () =>
+  test("goes on where a person has put the consumer group meanwhile", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         await recreatedWhileStopped(scene);
@@ -55,11 +55,12 @@ describe("a topic that was created again while its pipeline was stopped", () => 
         expect(scene.health.paused).toBeUndefined();
       },
       { partitions: 1 },
-    ));
+    ),
+  );
 });
 
 describe("a topic that is created again while it is read", () => {
-  test("is begun with on_lost: skip, also with more or fewer partitions", () =>
+  test("is begun with on_lost: skip, also with more or fewer partitions", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         await scene.produce(1, 200);
@@ -77,9 +78,10 @@ describe("a topic that is created again while it is read", () => {
         expect(offset?.offset).toBe(800);
       },
       { partitions: 2 },
-    ));
+    ),
+  );
 
-  test("is a pause without it, and read when the option says so", () =>
+  test("is a pause without it, and read when the option says so", { tags: ["rest"] }, () =>
     inScene(
       async (scene) => {
         await scene.produce(1, 100);
@@ -92,5 +94,6 @@ describe("a topic that is created again while it is read", () => {
         await scene.holds(span(1, 400));
       },
       { partitions: 1 },
-    ));
+    ),
+  );
 });

@@ -30,24 +30,28 @@ test("the newest events of each partition, and the consumer group is as it was",
     expect(await scene.kafka.groups.state(scene.group)).toBe("Empty");
   }));
 
-test("offsets without an event are passed over: those of tombstones are counted, those of transactions are not", () =>
-  inScene(
-    async (scene) => {
-      const { engine } = scene.running;
-      await scene.create();
-      await engine.stop(scene.pipeline_id);
-      for (const id of [1, 2, 3]) {
-        await scene.kafka.produce(scene.topic, [JSON.stringify({ id })], { transaction: "commit" });
-      }
-      expect((await engine.sample(scene.pipeline_id, 3)).events).toHaveLength(3);
-      await scene.kafka.produce(scene.topic, [{ value: null }]);
-      const { events, left_out } = await engine.sample(scene.pipeline_id, 2);
-      expect([events.map(({ text }) => text), left_out]).toEqual([['{"id":3}'], 1]);
-    },
-    { partitions: 1 },
-  ));
+test(
+  "offsets without an event are passed over: those of tombstones are counted, those of transactions are not",
+  { tags: ["rest"] },
+  () =>
+    inScene(
+      async (scene) => {
+        const { engine } = scene.running;
+        await scene.create();
+        await engine.stop(scene.pipeline_id);
+        for (const id of [1, 2, 3]) {
+          await scene.kafka.produce(scene.topic, [JSON.stringify({ id })], { transaction: "commit" });
+        }
+        expect((await engine.sample(scene.pipeline_id, 3)).events).toHaveLength(3);
+        await scene.kafka.produce(scene.topic, [{ value: null }]);
+        const { events, left_out } = await engine.sample(scene.pipeline_id, 2);
+        expect([events.map(({ text }) => text), left_out]).toEqual([['{"id":3}'], 1]);
+      },
+      { partitions: 1 },
+    ),
+);
 
-test("a topic that is gone, and a login that is refused, are errors without a secret", () =>
+test("a topic that is gone, and a login that is refused, are errors without a secret", { tags: ["rest"] }, () =>
   inScene(async (scene) => {
     const { engine } = scene.running;
     const [source] = scene.config().sources;
@@ -68,4 +72,5 @@ test("a topic that is gone, and a login that is refused, are errors without a se
     const refused = await engine.sample("stranger", 1).catch(String);
     expect(refused).toMatch(/pipeline stranger: its events could not be read: Kafka: .*[Aa]uthentication/);
     expect(refused).not.toContain(connection_params.password);
-  }));
+  }),
+);

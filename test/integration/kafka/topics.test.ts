@@ -97,25 +97,29 @@ describe("topics with fields, transforms and dedups of their own", () => {
       expect(await offsetsOf(scene, shop.returns)).toBe(200 + 201 + 151);
     }));
 
-  test("have dead letters that name them, and that are sent again through their own transforms", () =>
-    inShop(async (scene, shop) => {
-      await scene.create(shop.config());
-      await shop.produce(1, 2);
-      const { engine } = scene.running;
-      await scene.until(({ dead_letters }) => dead_letters.total_messages === 2);
-      const letters = engine.deadLetters(scene.pipeline_id).list(10).messages;
-      for (const { feed, origin, error } of letters) {
-        expect(feed).toContain(`/${shop.returns}/`);
-        expect(origin).toBe(shop.returns);
-        expect(error).toContain("kind");
-      }
-      await shop.edit(shop.config({ extra: [] }));
-      await engine.reprocess(scene.pipeline_id, { mode: "all" });
-      await scene.holds(returns(1, 2));
-    }));
+  test(
+    "have dead letters that name them, and that are sent again through their own transforms",
+    { tags: ["rest"] },
+    () =>
+      inShop(async (scene, shop) => {
+        await scene.create(shop.config());
+        await shop.produce(1, 2);
+        const { engine } = scene.running;
+        await scene.until(({ dead_letters }) => dead_letters.total_messages === 2);
+        const letters = engine.deadLetters(scene.pipeline_id).list(10).messages;
+        for (const { feed, origin, error } of letters) {
+          expect(feed).toContain(`/${shop.returns}/`);
+          expect(origin).toBe(shop.returns);
+          expect(error).toContain("kind");
+        }
+        await shop.edit(shop.config({ extra: [] }));
+        await engine.reprocess(scene.pipeline_id, { mode: "all" });
+        await scene.holds(returns(1, 2));
+      }),
+  );
 });
 
-test("a topic that is added later is read from its beginning; the other one goes on", () =>
+test("a topic that is added later is read from its beginning; the other one goes on", { tags: ["rest"] }, () =>
   inShop(async (scene, shop) => {
     await Promise.all([scene.produce(1, 100), shop.produce(1, 100, "damaged")]);
     await scene.create();
@@ -123,27 +127,32 @@ test("a topic that is added later is read from its beginning; the other one goes
     await shop.edit(shop.config());
     await scene.produce(101, 150);
     await scene.holds([...span(1, 100), ...orders(101, 150), ...returns(1, 100)]);
-  }));
+  }),
+);
 
-test("what a batch under way holds of a topic that is taken out becomes dead letters, until it is put back", () =>
-  inShop(async (scene, shop) => {
-    await scene.create(shop.config());
-    await scene.reads(4);
-    await scene.server.client.command({ query: `RENAME TABLE ${scene.table} TO ${scene.table}_away` });
-    await shop.produce(1, 20, "damaged");
-    await scene.until(({ paused, pending_batches }) => paused !== undefined && pending_batches > 0);
-    await scene.produce(1, 20);
-    await scene.stop();
-    await scene.running.engine.update(scene.pipeline_id, scene.config(), defaultOptions);
-    await scene.server.client.command({ query: `RENAME TABLE ${scene.table}_away TO ${scene.table}` });
-    await scene.resume();
-    await scene.holds(span(1, 20));
-    await scene.until(({ pending_batches }) => pending_batches === 0);
-    const { engine } = scene.running;
-    const letters = engine.deadLetters(scene.pipeline_id).list(100).messages;
-    expect(letters.length).toBeGreaterThan(0);
-    for (const { error } of letters) expect(error).toContain(`found one of "${shop.returns}"`);
-    await shop.edit(shop.config());
-    await engine.reprocess(scene.pipeline_id, { mode: "all" });
-    await scene.holds([...span(1, 20), ...returns(1, 20)]);
-  }));
+test(
+  "what a batch under way holds of a topic that is taken out becomes dead letters, until it is put back",
+  { tags: ["rest"] },
+  () =>
+    inShop(async (scene, shop) => {
+      await scene.create(shop.config());
+      await scene.reads(4);
+      await scene.server.client.command({ query: `RENAME TABLE ${scene.table} TO ${scene.table}_away` });
+      await shop.produce(1, 20, "damaged");
+      await scene.until(({ paused, pending_batches }) => paused !== undefined && pending_batches > 0);
+      await scene.produce(1, 20);
+      await scene.stop();
+      await scene.running.engine.update(scene.pipeline_id, scene.config(), defaultOptions);
+      await scene.server.client.command({ query: `RENAME TABLE ${scene.table}_away TO ${scene.table}` });
+      await scene.resume();
+      await scene.holds(span(1, 20));
+      await scene.until(({ pending_batches }) => pending_batches === 0);
+      const { engine } = scene.running;
+      const letters = engine.deadLetters(scene.pipeline_id).list(100).messages;
+      expect(letters.length).toBeGreaterThan(0);
+      for (const { error } of letters) expect(error).toContain(`found one of "${shop.returns}"`);
+      await shop.edit(shop.config());
+      await engine.reprocess(scene.pipeline_id, { mode: "all" });
+      await scene.holds([...span(1, 20), ...returns(1, 20)]);
+    }),
+);

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ConnectionLimit } from "../../../reconciler/listeners/connection-limit.ts";
 
 const times = { greeting: 300, firstRequest: 900 };
@@ -26,11 +26,13 @@ async function listen(limits: { most: number; mostPerAddress: number; greeting?:
 }
 
 beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   refusals = [];
   admitted = [];
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   for (const client of clients.splice(0)) client.destroy();
   for (const socket of admitted) socket.destroy();
   await once(server.close(), "close");
@@ -44,7 +46,7 @@ async function open(from = "127.0.0.1"): Promise<Socket> {
   client.on("error", () => undefined).resume();
   clients.push(client);
   await once(client, "connect");
-  await expect.poll(() => admitted.length + refusals.length).toBeGreaterThan(seen);
+  await expect.poll(() => admitted.length + refusals.length, { timeout: 60_000 }).toBeGreaterThan(seen);
   return client;
 }
 
@@ -141,7 +143,10 @@ describe("a connection that does not begin to speak", () => {
     await open();
     await open();
     limit.begin(admitted[1]!).ended();
-    await expect.poll(left, { timeout: 10_000 }).toEqual([1]);
+    vi.advanceTimersByTime(times.greeting - 1);
+    expect(left()).toEqual([0, 1]);
+    vi.advanceTimersByTime(1);
+    expect(left()).toEqual([1]);
     expect(refusals).toEqual([["no_request", "127.0.0.1"]]);
     expect(limit.size).toBe(1);
   });
@@ -152,8 +157,11 @@ describe("a connection that does not begin to speak", () => {
     const greeted = await open();
     for (const socket of admitted) socket.resume();
     greeted.write("hello");
-    await expect.poll(left, { timeout: 10_000 }).toEqual([1]);
-    await expect.poll(left, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => admitted[1]!.bytesRead, { timeout: 60_000 }).toBe(5);
+    vi.advanceTimersByTime(times.greeting);
+    expect(left()).toEqual([1]);
+    vi.advanceTimersByTime(times.firstRequest - times.greeting);
+    expect(left()).toEqual([]);
   });
 });
 
@@ -162,5 +170,8 @@ test("a peer that does not close its side keeps no socket", async () => {
   await open();
   limit.begin(admitted[0]!).ended();
   admitted[0]!.end();
-  await expect.poll(() => limit.size, { timeout: 15_000 }).toBe(0);
-}, 20_000);
+  await once(admitted[0]!, "finish");
+  expect(limit.size).toBe(1);
+  vi.advanceTimersByTime(5_000);
+  await expect.poll(() => limit.size, { timeout: 60_000 }).toBe(0);
+});

@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Repository } from "../../../reconciler/git/repository.ts";
 import { reasonText } from "../../../reconciler/plan/render/index.ts";

@@ -42,7 +42,7 @@ test("the rows of a body are the same with the thread and without it", async () 
   expect(found).toMatchObject({ push: { ends: expected.ends, receivedAt: 7, signal: "logs" } });
 });
 
-test("a thread that fails on a body and goes on still knows where its rows are", async () => {
+test("a thread that fails on a body and goes on still knows where its rows are", { tags: ["rest"] }, async () => {
   withLimits();
   expect(await decoded(packed())).toEqual(rowsOfTwo);
   await expect(decoded({ ...packed(), signal: "none" as never })).rejects.toThrow();
@@ -72,15 +72,19 @@ test.each<[string, Partial<ToDecode> & { body: Buffer }, Decoded["kind"]]>([
   expect(await decoded(packed())).toEqual(rowsOfTwo);
 });
 
-test("a body that takes more memory than one may is refused, and a new thread takes those that waited", async () => {
-  withLimits({ memory: 16 });
-  const { signal, encoding, bytes } = costly();
-  const [first, second] = [decoded({ signal, encoding, body: bytes }), decoded(packed())];
-  expect(await first).toMatchObject({ kind: "never_fits", message: expect.stringContaining("more time or memory") });
-  expect(await second).toEqual(rowsOfTwo);
-});
+test(
+  "a body that takes more memory than one may is refused, and a new thread takes those that waited",
+  { tags: ["rest"] },
+  async () => {
+    withLimits({ memory: 16 });
+    const { signal, encoding, bytes } = costly();
+    const [first, second] = [decoded({ signal, encoding, body: bytes }), decoded(packed())];
+    expect(await first).toMatchObject({ kind: "never_fits", message: expect.stringContaining("more time or memory") });
+    expect(await second).toEqual(rowsOfTwo);
+  },
+);
 
-test("a body that takes more time than one may is refused", async () => {
+test("a body that takes more time than one may is refused", { tags: ["rest"] }, async () => {
   withLimits({ time: 1 });
   const { signal, encoding, bytes } = costly();
   const first = decoded({ signal, encoding, body: bytes });

@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Daemon } from "../../../examples/quickstart/daemon.ts";
 import { freeAddress } from "../../support/ports.ts";

@@ -1,19 +1,23 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { PipelineConfig } from "../../../schemas/pipeline.ts";
 import { createTable } from "../../support/pipelines.ts";
 import { OtlpScene, otlpPipeline, tableOf } from "./scene.ts";
 import { jsonType, post } from "./senders.ts";
 
-const id = "telemetry";
-const to = { "x-sluice-pipeline-id": id, ...jsonType };
-
 let scene: OtlpScene;
+let made = 0;
+/** The pipeline of a test. */
+let id: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   scene = await OtlpScene.open();
 });
 
-afterEach(() => scene.close());
+beforeEach(() => {
+  id = `telemetry-${++made}`;
+});
+
+afterAll(() => scene.close());
 
 const text = (name: string) => ({ name, column_name: name.replaceAll(".", "_"), column_type: "String" });
 
@@ -41,7 +45,14 @@ function logsWithSpans(): PipelineConfig {
 }
 
 async function push(signal: "logs" | "traces", body: object): Promise<void> {
-  expect(await post(scene.listeners.http, signal, to, Buffer.from(JSON.stringify(body)))).toMatchObject({
+  expect(
+    await post(
+      scene.listeners.http,
+      signal,
+      { "x-sluice-pipeline-id": id, ...jsonType },
+      Buffer.from(JSON.stringify(body)),
+    ),
+  ).toMatchObject({
     status: 200,
   });
 }

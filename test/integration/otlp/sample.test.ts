@@ -1,3 +1,4 @@
+/** @module-tag rest */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { sampleOf } from "../../../reconciler/pipeline-tests/sample.ts";
 import { createTable } from "../../support/pipelines.ts";

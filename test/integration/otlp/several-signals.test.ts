@@ -1,19 +1,25 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Mapping } from "../../../schemas/pipeline.ts";
 import { createTable } from "../../support/pipelines.ts";
 import { OtlpScene, otlpPipeline, tableOf } from "./scene.ts";
 import { jsonType, post } from "./senders.ts";
 
-const id = "telemetry";
-const to = { "x-sluice-pipeline-id": id, ...jsonType };
-
 let scene: OtlpScene;
+let made = 0;
+/** The pipeline of a test. */
+let id: string;
+let to: Record<string, string>;
 
-beforeEach(async () => {
+beforeAll(async () => {
   scene = await OtlpScene.open();
 });
 
-afterEach(() => scene.close());
+beforeEach(() => {
+  id = `telemetry-${++made}`;
+  to = { "x-sluice-pipeline-id": id, ...jsonType };
+});
+
+afterAll(() => scene.close());
 
 const mapping: Mapping[] = [
   { name: "scope_name", column_name: "scope_name", column_type: "String" },

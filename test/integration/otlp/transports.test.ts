@@ -186,7 +186,7 @@ describe("a body of more than 4 MiB is refused", () => {
 });
 
 describe("a message over gRPC that cannot be decompressed is refused for good", () => {
-  test("a bomb", async () => {
+  test("a bomb", { tags: ["rest"] }, async () => {
     const packing = new GrpcSender(listeners.grpc, { gzip: true });
     const bomb = Buffer.alloc(64 * 1024 * 1024);
     expect(await packing.send("logs", to, bomb)).toMatchObject({

@@ -51,7 +51,7 @@ describe("what was predicted is kept beside what happened", () => {
     });
   });
 
-  test("of a recreation: the dead letters that it drops", async () => {
+  test("of a recreation: the dead letters that it drops", { tags: ["rest"] }, async () => {
     expect(await scene.send("none")).toBe(202);
     await scene.engine.until("orders", ({ dead_letters }) => dead_letters.total_messages === 1);
     await scene.say(

@@ -1,14 +1,16 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { main } from "../../../reconciler/cli/main.ts";
 import type { RepositoryOptions } from "../../../reconciler/git/repository.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { SavedPlan } from "../../../reconciler/preview/saved-plan.ts";
-import { TestEngine } from "../../support/engine.ts";
+import { keptLog } from "../../support/engine.ts";
 import { makeSshKey } from "../../support/git-server.ts";
 import { signedWith } from "../../support/git-signing.ts";
+import { ModelEngine } from "../../support/model-engine.ts";
 import { dedupOf, type PipelineText, pipelineText } from "../../support/pipeline-text.ts";
 import { Scene, signal } from "../git/scene.ts";
 
@@ -20,29 +22,26 @@ const otherKey: PipelineText = { ...orders, transforms: [dedupOf("level")] };
 const filtered: PipelineText = { ...returns, expression: "id > 1" };
 
 let scene: Scene;
-let engine: TestEngine;
+let engine: ModelEngine;
 let reconciler: Reconciler;
 
 beforeEach(async () => {
   scene = await Scene.make();
-  engine = await TestEngine.open({ secrets: { T: "t0ken-of-the-tests" } });
+  engine = new ModelEngine();
   await commit({ orders, returns });
   reconciler = start();
   await reconciler.turn("start", signal);
 });
 
 afterEach(async () => {
-  await engine.close();
   await scene.end();
 });
 
 /** A process that holds back what forgets, and graver changes; it shares what lies in the data dir with the one before. */
 function start(options: Partial<RepositoryOptions> = {}): Reconciler {
   const source = scene.open({ path: "pipelines", approvals: true, ...options });
-  const { dataDir, log, registry } = engine;
-  registry.clear();
-  const rest = { engine: engine.engine, dataDir, log, registry, interval: 60_000 };
-  return new Reconciler({ source, ...rest, approve: "forget" });
+  const rest = { dataDir: scene.dataDir, log: keptLog(), registry: new Registry(), interval: 60_000 };
+  return new Reconciler({ source, engine, ...rest, approve: "forget" });
 }
 
 /** Commits pipelines, `null` to remove one. */
@@ -67,7 +66,7 @@ async function turn(pipeline_id = "orders"): Promise<Seen> {
 }
 
 const transforms = (id: string): PipelineConfig["transforms"] =>
-  engine.engine.list().find(({ pipeline_id }) => pipeline_id === id)?.config.transforms ?? [];
+  engine.list().find(({ pipeline_id }) => pipeline_id === id)?.config.transforms ?? [];
 
 /** The key of the dedup that runs, and the filter of the other pipeline. */
 function running(): (string | undefined)[] {
@@ -101,7 +100,7 @@ describe("a change of the class, or a graver one", () => {
       /^pipelines\/orders\.yaml:1:1: .*key changed.*; it is of class forget, and --approve holds it back: expected an approval, found none\. To approve it, commit a file with (forget-[0-9a-f]{32}) in the folder approvals of the repository, or the trailer "Sluice-Approve: \1" in its newest commit$/,
     );
     expect(running()).toEqual(["id", "id > 1"]);
-    expect(engine.engine.health("orders").overall_status).toBe("Running");
+    expect(engine.health("orders").overall_status).toBe("Running");
     const { plan } = await savedPlan("plan.json");
     expect(plan.changes).toEqual([
       { pipeline_id: "orders", kind: "update", level: "forget", approval: askedBy(seen) },
@@ -141,7 +140,7 @@ describe("a change of the class, or a graver one", () => {
     expect(running()[0]).toBe("level");
   });
 
-  test("is not approved by a text that is no trailer, nor by a file elsewhere", async () => {
+  test("is not approved by a text that is no trailer, nor by a file elsewhere", { tags: ["rest"] }, async () => {
     await commit({ orders: otherKey });
     const approval = askedBy(await turn());
     await scene.origin.commit({ "pipelines/approvals/a.txt": approval }, `Says ${approval}\n\nand more about it.`);
@@ -160,7 +159,7 @@ describe("a change of the class, or a graver one", () => {
     expect((await turn()).reason).toBe("ReconciliationSucceeded");
   });
 
-  test("is not approved by the approval of another change of the pipeline", async () => {
+  test("is not approved by the approval of another change of the pipeline", { tags: ["rest"] }, async () => {
     await commit({ orders: otherKey });
     await scene.origin.commit({ "approvals/key.txt": askedBy(await turn()) });
     await commit({ orders: { ...otherKey, expression: "id > 7" } });
@@ -168,20 +167,24 @@ describe("a change of the class, or a graver one", () => {
     expect(running()[0]).toBe("id");
   });
 
-  test("a deletion waits too, and is completed once it is approved, also over a restart", async () => {
-    await commit({ orders: null });
-    const seen = await turn();
-    expect(seen.message).toContain("it is of class delete");
-    expect(engine.engine.health("orders").overall_status).toBe("Running");
-    await scene.origin.commit({ "approvals/orders.txt": askedBy(seen) });
-    await turn();
-    await scene.origin.commit({ "approvals/orders.txt": null });
-    reconciler = start();
-    for (let left = 20; left > 0 && running()[0] !== undefined; left -= 1) await turn();
-    expect(running()).toEqual([undefined, 'level == "error"']);
-  });
+  test(
+    "a deletion waits too, and is completed once it is approved, also over a restart",
+    { tags: ["rest"] },
+    async () => {
+      await commit({ orders: null });
+      const seen = await turn();
+      expect(seen.message).toContain("it is of class delete");
+      expect(engine.health("orders").overall_status).toBe("Running");
+      await scene.origin.commit({ "approvals/orders.txt": askedBy(seen) });
+      await turn();
+      await scene.origin.commit({ "approvals/orders.txt": null });
+      reconciler = start();
+      for (let left = 20; left > 0 && running()[0] !== undefined; left -= 1) await turn();
+      expect(running()).toEqual([undefined, 'level == "error"']);
+    },
+  );
 
-  test("needs no approval of a person who rolls back, or stops a pipeline", async () => {
+  test("needs no approval of a person who rolls back, or stops a pipeline", { tags: ["rest"] }, async () => {
     const before = await scene.origin.head();
     await commit({ orders: otherKey });
     await scene.origin.commit({ "approvals/key.txt": askedBy(await turn()) });
@@ -193,7 +196,7 @@ describe("a change of the class, or a graver one", () => {
   });
 });
 
-test("where signatures are required, an approval counts only in a signed commit", { timeout: 30_000 }, async () => {
+test("where signatures are required, an approval counts only in a signed commit", { tags: ["rest"] }, async () => {
   const key = join(scene.dataDir, "ada");
   makeSshKey(key);
   const ssh = join(scene.dataDir, "allowed_signers");
@@ -215,12 +218,12 @@ test("where signatures are required, an approval counts only in a signed commit"
   expect(running()[0]).toBe("level");
 });
 
-test("a folder of more approvals than anyone writes is refused, and changes nothing", async () => {
+test("a folder of more approvals than anyone writes is refused, and changes nothing", { tags: ["rest"] }, async () => {
   const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, at) => [`approvals/${at}`, "x"]));
   await scene.origin.commit(many);
   const { fetchError } = await reconciler.turn("manual", signal);
   expect(fetchError?.message).toMatch(
     /approvals: expected at most 1000 files .*, found 1001 of 1001 bytes: remove those/,
   );
-  expect(engine.engine.health("orders").overall_status).toBe("Running");
+  expect(engine.health("orders").overall_status).toBe("Running");
 });

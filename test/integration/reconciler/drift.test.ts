@@ -11,6 +11,9 @@ import { Gate, pass } from "../../support/clickhouse-proxy.ts";
 import { EngineOnServer, ServerPipeline } from "../../support/engine-on-server.ts";
 import type { Over } from "../../support/engine-on-server.ts";
 
+/** Milliseconds that end a hang. */
+const soon = { timeout: 60_000 };
+
 let on: EngineOnServer;
 let reconciler: Reconciler;
 let files: string;
@@ -105,7 +108,7 @@ test("what somebody does through the engine is put back once, and no event is lo
   expect(await on.ids("d.orders")).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-test("a pipeline that somebody deleted is made again", async () => {
+test("a pipeline that somebody deleted is made again", { tags: ["rest"] }, async () => {
   const { engine } = on.engine;
   await say("deleted");
   await turn();
@@ -115,7 +118,7 @@ test("a pipeline that somebody deleted is made again", async () => {
   expect(await done("deleted")).toEqual(inSync);
 });
 
-test("a drift that is only reported stays, and says what differs", async () => {
+test("a drift that is only reported stays, and says what differs", { tags: ["rest"] }, async () => {
   const { engine } = on.engine;
   await say("reported", { drift: "report" });
   await turn();
@@ -142,7 +145,7 @@ test("a pipeline that runs as its file says is taken over as it runs, and is own
   expect(await done("adopted")).toEqual(["FileRemoved", "stop delete", "applied"]);
 });
 
-test("a pipeline that differs is shown, and is taken over where its file says so", async () => {
+test("a pipeline that differs is shown, and is taken over where its file says so", { tags: ["rest"] }, async () => {
   const { engine } = on.engine;
   await engine.create(configOf("foreign", { name: "Somebody's" }), defaultOptions);
   await say("foreign");
@@ -156,27 +159,31 @@ test("a pipeline that differs is shown, and is taken over where its file says so
   expect(await done("foreign")).toEqual(inSync);
 });
 
-test("an edit that waits for a batch on its way says so, and is made when that is settled", async () => {
-  const pending = await say("pending");
-  await turn();
-  const gate = new Gate();
-  on.proxy.decide(async ({ token }) => {
-    if (token !== undefined) await gate.opened;
-    return pass;
-  });
-  await pending.post(1, 2);
-  await pending.until(({ pending_batches }) => pending_batches === 1);
-  await say("pending", {}, { sink: { max_delay_time: "2h" } });
-  reconciler = waitingFor(1);
-  expect(await done("pending")).toEqual(["Changed", "stop update resume", "under way"]);
-  // The stop is noted in the journal before it begins.
-  await expect
-    .poll(() => told("pending").map(({ type, status, reason }) => `${type} ${status} ${reason}`))
-    .toEqual(["Ready Unknown PendingBatch", "Reconciling True PendingBatch"]);
-  expect(await done("pending")).toEqual(["InProgress", "", undefined]);
-  gate.open();
-  // A turn waits 1 ms for the change, which ends a little after the pipeline runs.
-  await expect.poll(() => done("pending")).toEqual(inSync);
-  expect(on.engine.engine.get("pending")).toMatchObject({ revision: 2, status: "Running" });
-  expect(await on.ids("d.pending")).toEqual([1, 2]);
-});
+test(
+  "an edit that waits for a batch on its way says so, and is made when that is settled",
+  { tags: ["rest"] },
+  async () => {
+    const pending = await say("pending");
+    await turn();
+    const gate = new Gate();
+    on.proxy.decide(async ({ token }) => {
+      if (token !== undefined) await gate.opened;
+      return pass;
+    });
+    await pending.post(1, 2);
+    await pending.until(({ pending_batches }) => pending_batches === 1);
+    await say("pending", {}, { sink: { max_delay_time: "2h" } });
+    reconciler = waitingFor(1);
+    expect(await done("pending")).toEqual(["Changed", "stop update resume", "under way"]);
+    // The stop is noted in the journal before it begins.
+    await expect
+      .poll(() => told("pending").map(({ type, status, reason }) => `${type} ${status} ${reason}`), soon)
+      .toEqual(["Ready Unknown PendingBatch", "Reconciling True PendingBatch"]);
+    expect(await done("pending")).toEqual(["InProgress", "", undefined]);
+    gate.open();
+    // A turn waits 1 ms for the change, which ends a little after the pipeline runs.
+    await expect.poll(() => done("pending"), soon).toEqual(inSync);
+    expect(on.engine.engine.get("pending")).toMatchObject({ revision: 2, status: "Running" });
+    expect(await on.ids("d.pending")).toEqual([1, 2]);
+  },
+);

@@ -56,7 +56,7 @@ test("files that a thread reads say the same as files that are read here", async
   expect((await loader.load(files, never, variables)).pipelines[0]).toBe(read.pipelines[0]);
 });
 
-test("a file beyond the time of one file is refused, and the others are read", async () => {
+test("a file beyond the time of one file is refused, and the others are read", { tags: ["rest"] }, async () => {
   thread = new FileThread({ time: 1 });
   const { pipelines, refused } = await new Loader(thread).load([slow("a.yaml"), slow("b.yaml")], never);
   expect([pipelines, refused.map(({ file, freezesFile, problems }) => [file, freezesFile, problems[0]?.code])]).toEqual(
@@ -79,7 +79,7 @@ test("a file beyond the memory of one file is refused, and the others are read",
   expect(refused.map(({ file, problems }) => [file, problems[0]?.code])).toEqual([["b.yaml", "FILE_COST"]]);
 });
 
-test("patterns of a .sluiceignore that take without end leave its own folder out", async () => {
+test("patterns of a .sluiceignore that take without end leave its own folder out", { tags: ["rest"] }, async () => {
   thread = new FileThread({ time: 2_000 });
   const rules = fileOf(`${"**/a/".repeat(4)}b\n`, "team/.sluiceignore");
   const deep = `team/${"a/".repeat(200)}orders.yaml`;
@@ -101,7 +101,7 @@ test("a reading that is cancelled ends at once, and the next one works", async (
   expect((await new Loader(thread).load([pipeline("alpha")], never)).pipelines).toHaveLength(1);
 });
 
-test("two readings at one time do not mix", async () => {
+test("two readings at one time do not mix", { tags: ["rest"] }, async () => {
   thread = new FileThread();
   const ids = ["alpha", "bravo", "charlie"];
   const read = await Promise.all(ids.map((id) => new Loader(thread).load([pipeline(id)], never)));

@@ -92,30 +92,34 @@ async function holds(last: number): Promise<void> {
 const committed = async (): Promise<number> =>
   (await kafka().groups.offsets(consumerGroup(id), topic)).reduce((sum, { offset }) => sum + Math.max(0, offset), 0);
 
-test("a pipeline that is made anew goes on where its consumer group stands: each event once", async () => {
-  await produce(1, 100);
-  await say(reader());
-  expect(await turn()).toMatchObject({ [id]: "applied" });
-  expect(reason()).toMatch(
-    new RegExp(`^it is new; topic ${topic} is read from its beginning, unless the consumer group `),
-  );
-  await holds(100);
+test(
+  "a pipeline that is made anew goes on where its consumer group stands: each event once",
+  { tags: ["rest"] },
+  async () => {
+    await produce(1, 100);
+    await say(reader());
+    expect(await turn()).toMatchObject({ [id]: "applied" });
+    expect(reason()).toMatch(
+      new RegExp(`^it is new; topic ${topic} is read from its beginning, unless the consumer group `),
+    );
+    await holds(100);
 
-  await say(reader({}, "20Gi"));
-  expect(await turn()).toEqual({});
-  expect(reason()).toContain("set x-sluice.recreate: true");
+    await say(reader({}, "20Gi"));
+    expect(await turn()).toEqual({});
+    expect(reason()).toContain("set x-sluice.recreate: true");
 
-  await say(reader({ sluice: ["recreate: true"] }, "20Gi"));
-  await produce(101, 200);
-  expect(await turn()).toEqual({ [id]: "applied" });
-  expect(reason()).toContain(
-    `the consumer group ${consumerGroup(id)} is kept, and reading continues from its committed offsets`,
-  );
-  expect(engine.engine.get(id)).toMatchObject({ revision: 1, status: "Running" });
-  await produce(201, 300);
-  await holds(300);
-  expect(await turn()).toEqual({});
-});
+    await say(reader({ sluice: ["recreate: true"] }, "20Gi"));
+    await produce(101, 200);
+    expect(await turn()).toEqual({ [id]: "applied" });
+    expect(reason()).toContain(
+      `the consumer group ${consumerGroup(id)} is kept, and reading continues from its committed offsets`,
+    );
+    expect(engine.engine.get(id)).toMatchObject({ revision: 1, status: "Running" });
+    await produce(201, 300);
+    await holds(300);
+    expect(await turn()).toEqual({});
+  },
+);
 
 test("a pipeline whose file goes leaves its place to the next one of its pipeline_id", async () => {
   await say(reader());
@@ -132,7 +136,7 @@ test("a pipeline whose file goes leaves its place to the next one of its pipelin
   await holds(200);
 });
 
-test("a pipeline at rest since before a restart is deleted when its group was asked", async () => {
+test("a pipeline at rest since before a restart is deleted when its group was asked", { tags: ["rest"] }, async () => {
   await produce(1, 100);
   await say(reader());
   await turn();
@@ -152,7 +156,7 @@ test("a pipeline at rest since before a restart is deleted when its group was as
   expect([engine.engine.list().map(({ pipeline_id }) => pipeline_id), await committed()]).toEqual([["other"], 100]);
 });
 
-test("a pipeline whose partitions somebody else reads says who", async () => {
+test("a pipeline whose partitions somebody else reads says who", { tags: ["rest"] }, async () => {
   await say(reader());
   await turn();
   await engine.until(id, ({ source }) => source?.partitions === 3);
@@ -199,39 +203,45 @@ test("the example reads orders once: without those that the filter drops, and wi
   ]);
 });
 
-test("the example of two topics books orders and returns in one table, each through its own transforms", async () => {
-  const returns = kafka().unique("returns");
-  await kafka().topics.create(returns);
-  const text = await readFile("examples/kafka-topics/pipelines/shop-turnover.yaml", "utf8");
-  const [address = ""] = kafka().connectionParams().brokers;
-  const here = text.replace("localhost:9092", address).replace("topic: shop.orders", `topic: ${topic}`);
-  const quickly = here.replace("topic: shop.returns", `topic: ${returns}`).replace("time: 2s", "time: 100ms");
-  await writeFile(fileOf("shop-turnover"), quickly);
-  expect(await turn()).toMatchObject({ "shop-turnover": "applied" });
-  const back = { return_id: "a", order_id: "b", country: "NO", refund: 7.5, returned_at: "2026-01-09T12:00:00Z" };
-  await kafka().produce(topic, [order("a", 5), order("b", 7.5), order("a", 5), order("c", 0)]);
-  await kafka().produce(returns, [JSON.stringify(back), JSON.stringify(back), order("d", 1)]);
-  const { dead_letters, counters } = await engine.until(
-    "shop-turnover",
-    ({ counters: { rows_written, duplicates_dropped, events_filtered, dead_lettered }, keys }) =>
-      rows_written + duplicates_dropped + events_filtered + dead_lettered === 7 && keys?.keys === 3,
-  );
-  expect(counters).toMatchObject({ rows_written: 3, duplicates_dropped: 2, events_filtered: 1 });
-  expect(dead_letters.total_messages).toBe(1);
-  const rows = await engine.rows("SELECT order_id, country, amount FROM shop_turnover ORDER BY order_id, amount DESC");
-  expect(rows).toEqual([
-    { order_id: "a", country: "NO", amount: 5 },
-    { order_id: "b", country: "NO", amount: 7.5 },
-    { order_id: "b", country: "NO", amount: -7.5 },
-  ]);
-  await kafka().topics.delete(returns);
-});
+test(
+  "the example of two topics books orders and returns in one table, each through its own transforms",
+  { tags: ["rest"] },
+  async () => {
+    const returns = kafka().unique("returns");
+    await kafka().topics.create(returns);
+    const text = await readFile("examples/kafka-topics/pipelines/shop-turnover.yaml", "utf8");
+    const [address = ""] = kafka().connectionParams().brokers;
+    const here = text.replace("localhost:9092", address).replace("topic: shop.orders", `topic: ${topic}`);
+    const quickly = here.replace("topic: shop.returns", `topic: ${returns}`).replace("time: 2s", "time: 100ms");
+    await writeFile(fileOf("shop-turnover"), quickly);
+    expect(await turn()).toMatchObject({ "shop-turnover": "applied" });
+    const back = { return_id: "a", order_id: "b", country: "NO", refund: 7.5, returned_at: "2026-01-09T12:00:00Z" };
+    await kafka().produce(topic, [order("a", 5), order("b", 7.5), order("a", 5), order("c", 0)]);
+    await kafka().produce(returns, [JSON.stringify(back), JSON.stringify(back), order("d", 1)]);
+    const { dead_letters, counters } = await engine.until(
+      "shop-turnover",
+      ({ counters: { rows_written, duplicates_dropped, events_filtered, dead_lettered }, keys }) =>
+        rows_written + duplicates_dropped + events_filtered + dead_lettered === 7 && keys?.keys === 3,
+    );
+    expect(counters).toMatchObject({ rows_written: 3, duplicates_dropped: 2, events_filtered: 1 });
+    expect(dead_letters.total_messages).toBe(1);
+    const rows = await engine.rows(
+      "SELECT order_id, country, amount FROM shop_turnover ORDER BY order_id, amount DESC",
+    );
+    expect(rows).toEqual([
+      { order_id: "a", country: "NO", amount: 5 },
+      { order_id: "b", country: "NO", amount: 7.5 },
+      { order_id: "b", country: "NO", amount: -7.5 },
+    ]);
+    await kafka().topics.delete(returns);
+  },
+);
 
 const ofCustomer = (order_id: string, customer_id: unknown): string =>
   JSON.stringify({ order_id, customer_id, amount: 5, ordered_at: "2026-01-05T10:00:00Z" });
 const customer = (key: string, name: string): string => JSON.stringify({ id: key, name, address: { country: "NO" } });
 
-test("the example of a join writes orders with their customers, whichever came first", async () => {
+test("the example of a join writes orders with their customers, whichever came first", { tags: ["rest"] }, async () => {
   const customers = kafka().unique("customers");
   await kafka().topics.create(customers);
   const text = await readFile("examples/join/pipelines/orders-with-customers.yaml", "utf8");

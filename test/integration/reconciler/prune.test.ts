@@ -63,7 +63,7 @@ test("a pipeline with dead letters is kept, refuses new events, and goes when th
   expect(pipelines()).toEqual(["sales-eu"]);
 });
 
-test("a pipeline whose file is put back takes events again, and loses nothing", { timeout: 60_000 }, async () => {
+test("a pipeline whose file is put back takes events again, and loses nothing", { tags: ["rest"] }, async () => {
   expect(await scene.turn()).toBe("applied");
   expect(await scene.send(1)).toBe(202);
   await engine.until("orders", ({ paused }) => paused?.class === "setup");
@@ -77,7 +77,7 @@ test("a pipeline whose file is put back takes events again, and loses nothing", 
   expect(await engine.rows("SELECT count() AS rows FROM orders")).toEqual([{ rows: 2 }]);
 });
 
-test("a pipeline at rest that holds nothing is deleted", async () => {
+test("a pipeline at rest that holds nothing is deleted", { tags: ["rest"] }, async () => {
   await scene.createTable();
   await scene.say("orders", pipelineText({ ...orders, sluice: [...orders.sluice, "state: Stopped"] }));
   expect(await scene.turn()).toBe("applied");

@@ -10,6 +10,9 @@ import { pipelineText } from "../../support/pipeline-text.ts";
 
 const orders = { id: "orders", sluice: ["create_table: true", "access_token: ${T}"] };
 const sales = { id: "sales-eu", sluice: ["create_table: true"] };
+/** Milliseconds that end a hang. */
+const soon = { timeout: 60_000 };
+
 let engine: TestEngine;
 let repository: GitRepository;
 let running: { reconciler: Reconciler; stop(): Promise<void> };
@@ -63,7 +66,7 @@ async function seen(reconciler: Reconciler, sha: string): Promise<void> {
           (entry) => entry.revision === revision && entry.outcomes.every(({ result }) => result !== "under way"),
         );
       },
-      { timeout: 20_000 },
+      { timeout: 60_000 },
     )
     .toBe(true);
 }
@@ -97,7 +100,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       await engine.post("orders", "t0ken-of-the-tests", { id: 2, level: "info" });
       await engine.until("orders", ({ stream }) => stream!.messages === 0);
       await expect
-        .poll(() => engine.rows("SELECT id FROM orders ORDER BY id"))
+        .poll(() => engine.rows("SELECT id FROM orders ORDER BY id"), soon)
         .toEqual([{ id: expect.anything() }, { id: expect.anything() }]);
 
       const renamed = { ...orders, expression: 'level == "info"', name: "All orders" };
@@ -124,7 +127,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       expect(engine.engine.list().map(({ pipeline_id }) => pipeline_id)).toEqual(["sales-eu"]);
       expect(await engine.rows("SELECT count() AS rows FROM orders")).toEqual([{ rows: 3 }]);
       await expect
-        .poll(() => reconciler.snapshot().conditions.map(({ status, reason }) => `${status} ${reason}`))
+        .poll(() => reconciler.snapshot().conditions.map(({ status, reason }) => `${status} ${reason}`), soon)
         .toEqual(["True ReconciliationSucceeded"]);
     },
   );
@@ -137,11 +140,11 @@ describe("a reconciler on a real repository and a real engine", () => {
       const server = await serveHttp(repository.path);
       const reconciler = start(server.url);
       await expect
-        .poll(() => conditionsOf(reconciler, "sales-eu"), { timeout: 30_000 })
+        .poll(() => conditionsOf(reconciler, "sales-eu"), { timeout: 60_000 })
         .toEqual(["Ready True ReconciliationSucceeded"]);
       await server.close();
       await expect
-        .poll(() => reconciler.snapshot().conditions.map(({ type, reason }) => `${type} ${reason}`))
+        .poll(() => reconciler.snapshot().conditions.map(({ type, reason }) => `${type} ${reason}`), soon)
         .toEqual(["Ready ConnectionRefused", "Reconciling ProgressingWithRetry"]);
       expect(engine.engine.get("sales-eu").status).toBe("Running");
       expect(await engine.registry.metrics()).toContain(
@@ -156,22 +159,22 @@ describe("a reconciler on a real repository and a real engine", () => {
     },
   );
 
-  test("heals a deleted clone and follows a force-push while it runs", { timeout: 60_000 }, async () => {
+  test("heals a deleted clone and follows a force-push while it runs", { tags: ["rest"] }, async () => {
     await repository.commit(text(sales));
     const reconciler = start();
     await expect
-      .poll(() => conditionsOf(reconciler, "sales-eu"), { timeout: 30_000 })
+      .poll(() => conditionsOf(reconciler, "sales-eu"), { timeout: 60_000 })
       .toEqual(["Ready True ReconciliationSucceeded"]);
     await rm(join(engine.dataDir, "git"), { recursive: true });
     await seen(reconciler, await repository.replaceHistory(text({ ...sales, name: "Other" })));
     expect(engine.engine.get("sales-eu").config.name).toBe("Other");
   });
 
-  test("never lets one bad file touch another pipeline", { timeout: 60_000 }, async () => {
+  test("never lets one bad file touch another pipeline", { timeout: 120_000 }, async () => {
     await repository.commit(text(sales));
     const reconciler = start();
     await expect
-      .poll(() => conditionsOf(reconciler, "sales-eu"), { timeout: 30_000 })
+      .poll(() => conditionsOf(reconciler, "sales-eu"), { timeout: 60_000 })
       .toEqual(["Ready True ReconciliationSucceeded"]);
     await seen(
       reconciler,
@@ -181,7 +184,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       }),
     );
     await expect
-      .poll(() => conditionsOf(reconciler, "third"), { timeout: 20_000 })
+      .poll(() => conditionsOf(reconciler, "third"), { timeout: 60_000 })
       .toEqual(["Ready True ReconciliationSucceeded"]);
     expect(conditionsOf(reconciler, "sales-eu")).toEqual(["Ready False InvalidFile", "Stalled True InvalidFile"]);
     expect(engine.engine.get("sales-eu").status).toBe("Running");

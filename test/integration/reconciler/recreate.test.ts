@@ -54,7 +54,7 @@ test("a pipeline is made anew with the new value, and its dedup begins anew", { 
 
 test(
   "a pipeline that cannot write is not made anew before every accepted event is in the table",
-  { timeout: 60_000 },
+  { tags: ["rest"] },
   async () => {
     await createBroken();
     expect(await turn(limited("24h"))).toBe("applied");
@@ -83,7 +83,7 @@ test(
 
 test(
   "the old value put back lets a pipeline that waits to be made anew take events again",
-  { timeout: 60_000 },
+  { tags: ["rest"] },
   async () => {
     await createBroken();
     expect(await turn(limited("24h"))).toBe("applied");

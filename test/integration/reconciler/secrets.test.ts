@@ -57,18 +57,22 @@ test("a brought token counts with its new value without a commit, and only that"
   expect(kept).not.toMatch(/the-first-of-tokens|the-second-of-tokens/);
 });
 
-test("a secret of the target that changes starts the pipeline anew; one that is gone leaves it running, and is told", async () => {
-  const made = running.engine.tokens.show("orders").created_at;
-  await writeFile(join(secrets, "password"), "nobody");
-  expect((await turn()).plan?.changes[0]).toMatchObject({ cause: "SecretChanged" });
-  await written("the-first-of-tokens");
-  expect((await turn()).outcomes).toEqual([]);
-  expect(running.engine.tokens.show("orders").created_at).toBe(made);
-  await rm(join(secrets, "password"));
-  expect((await turn()).outcomes).toEqual([]);
-  const [pipeline] = reconciler.snapshot().pipelines;
-  expect(pipeline?.status).toBe("Running");
-  expect(pipeline?.conditions.find(({ type }) => type === "SecretMissing")?.message).toContain(
-    "cannot be read (ENOENT)",
-  );
-});
+test(
+  "a secret of the target that changes starts the pipeline anew; one that is gone leaves it running, and is told",
+  { tags: ["rest"] },
+  async () => {
+    const made = running.engine.tokens.show("orders").created_at;
+    await writeFile(join(secrets, "password"), "nobody");
+    expect((await turn()).plan?.changes[0]).toMatchObject({ cause: "SecretChanged" });
+    await written("the-first-of-tokens");
+    expect((await turn()).outcomes).toEqual([]);
+    expect(running.engine.tokens.show("orders").created_at).toBe(made);
+    await rm(join(secrets, "password"));
+    expect((await turn()).outcomes).toEqual([]);
+    const [pipeline] = reconciler.snapshot().pipelines;
+    expect(pipeline?.status).toBe("Running");
+    expect(pipeline?.conditions.find(({ type }) => type === "SecretMissing")?.message).toContain(
+      "cannot be read (ENOENT)",
+    );
+  },
+);

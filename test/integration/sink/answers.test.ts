@@ -138,7 +138,10 @@ const withinTls: [title: string, talk: Talk][] = [
   ["a TLS alert", { onBody: ({ wire }) => void wire.write(Buffer.from("15030300020250", "hex")) }],
 ];
 
-describe.each(["http", "https"] as const)("an insert over %s is unknown, and tried again, after", (scheme) => {
+describe("an insert over http is unknown, and tried again, after", () => unknownAfter("http"));
+describe("an insert over https is unknown, and tried again, after", { tags: ["rest"] }, () => unknownAfter("https"));
+
+function unknownAfter(scheme: "http" | "https"): void {
   test.each([...afterTheRequest, ...(scheme === "https" ? withinTls : [])])("%s", async (_title, talk) => {
     expect(await inserted(scheme, talk)).toMatchObject({ kind: "unknown", failure: { class: "transient" } });
   });
@@ -162,7 +165,7 @@ describe.each(["http", "https"] as const)("an insert over %s is unknown, and tri
     expect(await insert()).toEqual({ kind: "ok" });
     expect(await insert()).toMatchObject({ kind: "unknown", failure: { class: "transient" } });
   });
-});
+}
 
 test("an insert over http that was accepted and reset at once is unknown: it may have been read", async () => {
   const talk: Talk = { onAccept: (socket) => void setImmediate(() => socket.resetAndDestroy()) };
@@ -189,7 +192,10 @@ describe("an insert is refused, since nothing of it was sent, where", () => {
   });
 });
 
-describe.each(["http", "https"] as const)("over %s", (scheme) => {
+describe("over http", () => otherAnswers("http"));
+describe("over https", { tags: ["rest"] }, () => otherAnswers("https"));
+
+function otherAnswers(scheme: "http" | "https"): void {
   test("an insert is written by ClickHouse's own answer to it", async () => {
     expect(
       await inserted(
@@ -226,9 +232,12 @@ describe.each(["http", "https"] as const)("over %s", (scheme) => {
     expect(await inserted(scheme, talk)).toMatchObject({ kind: "unknown" });
     expect(asked).toEqual([]);
   });
-});
+}
 
-describe.each(["http", "https"] as const)("over %s a server is reachable", (scheme) => {
+describe("over http a server is reachable", () => reachable("http"));
+describe("over https a server is reachable", { tags: ["rest"] }, () => reachable("https"));
+
+function reachable(scheme: "http" | "https"): void {
   test.each<[title: string, talk: Talk, isReachable: boolean]>([
     ["if it answers", ok(() => [], "Ok.\n"), true],
     ["if what stands before it does not know /ping", answer(() => ["HTTP/1.1 404 No", "Content-Length: 0"]), true],
@@ -250,4 +259,4 @@ describe.each(["http", "https"] as const)("over %s a server is reachable", (sche
     await server.close();
     expect(await on(server).isReachable(patient)).toBe(false);
   });
-});
+}

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Connection } from "../../../engine/sinks/clickhouse/transport/connection.ts";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 import { ClickHouseProxy } from "../../support/clickhouse-proxy.ts";
 
 let server: TestClickHouse;
 let proxy: ClickHouseProxy;
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  server = await useClickHouse();
   proxy = await ClickHouseProxy.start(server.url);
 });
 

@@ -6,7 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../../../engine/core/sink.ts";
 import type { EmbeddedServer } from "../../../engine/sinks/clickhouse/transport/connection.ts";
 import { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
-import { silent, startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { silent, type TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 import { selfSigned } from "./certificate.ts";
 import { events, listen, ownHeaders, patient, sinkOn, write } from "./support.ts";
 import type { Wish } from "./support.ts";
@@ -217,7 +218,7 @@ function embedded(reach: () => EmbeddedServer): ClickHouseSink {
 describe("on the embedded server", () => {
   let server: TestClickHouse;
   beforeAll(async () => {
-    server = await startClickHouse();
+    server = await useClickHouse();
   });
 
   afterAll(() => server.stop());

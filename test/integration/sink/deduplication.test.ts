@@ -1,11 +1,13 @@
+/** @module-tag rest */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 import { patient, sinkOn } from "./support.ts";
 
 let server: TestClickHouse;
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  server = await useClickHouse();
   const window = "SETTINGS non_replicated_deduplication_window =";
   for (const query of [
     "CREATE DATABASE d",

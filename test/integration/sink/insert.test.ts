@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { EventList } from "../../../engine/event/event.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
-import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 import { events, patient, sinkOn, type Wish, write } from "./support.ts";
 import { encoded } from "../../support/encoded.ts";
 
@@ -9,7 +10,7 @@ let server: TestClickHouse;
 const open: ClickHouseSink[] = [];
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  server = await useClickHouse();
   await server.client.command({ query: "CREATE DATABASE d" });
 });
 
@@ -145,7 +146,7 @@ describe("insert", () => {
     });
   });
 
-  test("takes a thousand columns with long names", async () => {
+  test("takes a thousand columns with long names", { tags: ["rest"] }, async () => {
     const fields = Array.from({ length: 1000 }, (_, index): Wish["fields"][number] => [
       `a_rather_long_column_name_${index}`,
       "int",

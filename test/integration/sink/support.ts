@@ -63,6 +63,13 @@ export function events(...values: unknown[]): Event[] {
   return values.map((value, index) => new Event(index + 1, 0, Buffer.from(JSON.stringify(value))));
 }
 
+/** Items by what `keyOf` gives of them, in the order in which those come first. */
+export function grouped<Item>(items: readonly Item[], keyOf: (item: Item) => string): [key: string, items: Item[]][] {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return [...groups];
+}
+
 let tokens = 0;
 
 /** Opens the sink and inserts the values, by default with a token of their own. */

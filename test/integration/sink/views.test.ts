@@ -1,6 +1,8 @@
+/** @module-tag rest */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
-import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { useClickHouse } from "../../support/shared-clickhouse.ts";
 import { events, patient, sinkOn } from "./support.ts";
 import { encoded } from "../../support/encoded.ts";
 
@@ -8,7 +10,7 @@ let server: TestClickHouse;
 const open: ClickHouseSink[] = [];
 
 beforeAll(async () => {
-  server = await startClickHouse();
+  server = await useClickHouse();
   await run("CREATE DATABASE d");
 });
 

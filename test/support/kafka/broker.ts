@@ -97,11 +97,6 @@ export class KafkaBroker extends TestKafka {
     await this.#java?.end("SIGKILL");
   }
 
-  async restart(): Promise<void> {
-    await this.end();
-    await this.start();
-  }
-
   /** Ends it and removes what it kept. */
   async stop(): Promise<void> {
     await this.end();

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { signal, World } from "./world.ts";
 
-const count = 1_000;
+/** More than are changed at one time. */
+const count = 40;
 const ids = Array.from({ length: count }, (_, index) => `pipeline-${index}`);
-const failing = "pipeline-500";
-/** A thousand pipelines on a machine that is busy with other things. */
-const patient = { timeout: 60_000 };
+const failing = "pipeline-20";
 let world: World;
 
 beforeEach(async () => {
@@ -15,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => world.remove());
 
 test(
-  "one of a thousand that always fails keeps no other from its change, at once and later",
+  "one of dozens that always fails keeps no other from its change, at once and later",
   { timeout: 120_000 },
   async () => {
     world.engine.onCall = (_call, pipeline_id) => {
@@ -23,12 +22,12 @@ test(
     };
     const reconciler = await world.after(...ids.map((id) => ({ id })));
     const running = (): number => world.engine.list().filter(({ status }) => status === "Running").length;
-    await expect.poll(running, patient).toBe(count - 1);
+    await expect.poll(running).toBe(count - 1);
     world.engine.calls.length = 0;
     world.source.say(...ids.map((id) => ({ id, name: "Another name" })));
     await reconciler.turn("poll", signal);
     const renamed = (): number => world.engine.list().filter(({ config }) => config.name === "Another name").length;
-    await expect.poll(renamed, patient).toBe(count - 1);
+    await expect.poll(renamed).toBe(count - 1);
     expect(world.engine.calls.filter((call) => call.endsWith(failing))).toEqual([`create ${failing}`]);
     const [ready] =
       reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === failing)?.conditions ?? [];

@@ -177,6 +177,6 @@ test("holds what was answered, whatever fails and whenever the power goes", asyn
       for (const step of story) await scene.let(step);
       await scene.let({ kind: "loses its power", after: 0 });
     }),
-    { numRuns: Number(process.env["FUZZ_RUNS"] ?? 300), seed: Number(process.env["FUZZ_SEED"] ?? 1) },
+    { numRuns: Number(process.env["FUZZ_RUNS"] ?? 100), seed: Number(process.env["FUZZ_SEED"] ?? 1) },
   );
 });

@@ -42,7 +42,7 @@ describe.each<[string, Exclude<Readiness, { kind: "ready" }>, string, string]>([
     world.source.say(edited);
     await outcomes(reconciler);
     world.engine.readiness = { kind: "ready" };
-    await expect.poll(() => outcomes(reconciler), { timeout: 10_000 }).toEqual({ orders: "applied" });
+    await expect.poll(() => outcomes(reconciler)).toEqual({ orders: "applied" });
     expect(readyOf(reconciler)).toEqual(["True", "ReconciliationSucceeded"]);
   });
 });

@@ -159,10 +159,13 @@ describe("an edit that waits for a stop", () => {
       return hold(call, id);
     };
     source.say({ ...orders, expression: "id > 2", sluice: ["depends_on: [other]"] }, { id: "other", name: "Sales" });
-    expect(await outcomes(reconciler)).toEqual({ orders: "under way", other: "failed" });
+    const outcomeOf = (id: string): object | undefined =>
+      reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === id)?.outcome;
+    expect(await outcomes(reconciler)).toMatchObject({ orders: "under way" });
+    await expect.poll(() => outcomeOf("other")).toMatchObject({ result: "failed" });
     stopped();
     await expect.poll(() => engine.get("orders").status).toBe("Running");
-    expect(reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "orders")?.outcome).toMatchObject({
+    expect(outcomeOf("orders")).toMatchObject({
       result: "blocked",
       message: expect.stringContaining("no room; the pipeline was resumed with its old config") as string,
     });

@@ -36,7 +36,7 @@ class TestSource implements RevisionSource {
 }
 
 /** Milliseconds that a turn waits for its changes where none is held up. */
-export const patience = 20_000;
+export const patience = 60_000;
 
 /** What a reconciler works with: a source, an engine without data, and a folder. */
 export class World {

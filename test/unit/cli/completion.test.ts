@@ -2,13 +2,14 @@ import { execFile, execFileSync } from "node:child_process";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { commands, groups } from "../../../reconciler/cli/commands.ts";
 import { bashScript } from "../../../reconciler/cli/completion/bash.ts";
 import { fishScript } from "../../../reconciler/cli/completion/fish.ts";
 import { type Words, wordsOf } from "../../../reconciler/cli/completion/words.ts";
 import { zshScript } from "../../../reconciler/cli/completion/zsh.ts";
 import { settings } from "../../../reconciler/cli/invocation/settings-table.ts";
+import { requireOrSkip } from "../../support/require-or-skip.ts";
 
 const words = wordsOf(commands, groups);
 const scripts: Readonly<Record<string, (words: Words) => string>> = {
@@ -74,12 +75,13 @@ while zpty -r z shown; do :; done
   fish: (line) => `source ./_sluice.fish; complete -C '${line}'`,
 };
 
-function isInstalled(shell: string): boolean {
+/** Why completion in the shell cannot be tested here, undefined where it can. */
+function obstacle(shell: string): string | undefined {
   try {
     execFileSync(shell, ["-c", "exit 0"], { stdio: "ignore" });
-    return true;
+    return undefined;
   } catch {
-    return false;
+    return `needs ${shell}: install the package ${shell}`;
   }
 }
 
@@ -114,20 +116,17 @@ const cases: [string, string, string[]][] = [
 ];
 
 describe.each(Object.keys(scripts))("in %s", (shell) => {
-  const isThere = isInstalled(shell);
-  const title = isThere ? "%s is completed" : `%s is completed: skipped, since ${shell} is not installed here`;
+  const missing = obstacle(shell);
+  beforeEach(({ skip }) => requireOrSkip(missing, skip));
 
-  test.skipIf(!isThere).each(cases)(title, async (_, line, expected) => {
+  test.each(cases)("%s is completed", async (_, line, expected) => {
     expect((await completed(shell, line)).toSorted()).toEqual(expected.toSorted());
   });
 
-  test.skipIf(!isThere)(
-    isThere ? "files are completed" : `files: skipped, since ${shell} is not installed here`,
-    async () => {
-      const found = await completed(shell, "sluice validate pipe");
-      expect(found.map((path) => path.replace(/\/$/, "")).toSorted()).toEqual(["pipelines", "pipelines.yaml"]);
-    },
-  );
+  test("files are completed", async () => {
+    const found = await completed(shell, "sluice validate pipe");
+    expect(found.map((path) => path.replace(/\/$/, "")).toSorted()).toEqual(["pipelines", "pipelines.yaml"]);
+  });
 });
 
 describe("in bash", () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { printableLines } from "../../../reconciler/cli/invocation/terminal.ts";
 import { yamlDocument } from "../../../reconciler/language/yaml-document.ts";
+import { runsOf } from "../../support/cases.ts";
 
 test("objects and lists are nested by indentation", () => {
   const value = {
@@ -70,6 +71,6 @@ test("each value of JSON comes back from two parsers", () => {
       expect(load(document)).toEqual(value);
       expect(parse(document)).toEqual(value);
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500) },
   );
 });

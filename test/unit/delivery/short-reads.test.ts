@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
+import { isEveryCase } from "../../support/cases.ts";
 import { breaches } from "../../support/model/breaches.ts";
 import type { Fate } from "../../support/model/events.ts";
 import { repeated } from "../../support/model/target.ts";
@@ -14,6 +15,9 @@ let journal: StoreJournal;
 beforeAll(async () => void ({ journal, letters, close } = await openJournal()));
 
 afterAll(() => close());
+
+/** Work that a pipeline may have done when its source misses some: with more it is settled in nearly all stories. */
+const lastTurns = isEveryCase ? 40 : 10;
 
 const event = (key: string, fate: Fate = "row") => ({ key, fate, partition: 1 });
 
@@ -43,12 +47,20 @@ const stories: [title: string, before: Happening[], after: Happening[]][] = [
     ],
     [{ kind: "edit" }, { kind: "tricks", tricks: ["setup"] }],
   ],
+  [
+    "is made again under its token, with a duplicate of a dead event,",
+    [
+      { kind: "tricks", tricks: repeated("unknown, nothing in") },
+      { kind: "push", events: [event("b"), event("a", "transform"), event("a")] },
+    ],
+    [{ kind: "edit" }, { kind: "tricks", tricks: ["setup"] }],
+  ],
 ];
 
 test.each(stories)(
   "a batch that %s loses no event that is missing from its source for a while",
   async (title, before, after) => {
-    for (let turns = 0; turns < 40; turns += 1) {
+    for (let turns = 0; turns < lastTurns; turns += 1) {
       const world = new World(`short-${title.length}-${turns}`, journal, letters, shape);
       for (const one of before) await world.let(one);
       await world.let({ kind: "work", turns: 40 });

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { load } from "../../../reconciler/desired/load.ts";
-import { schemaErrors } from "../../../schemas/schema.ts";
-import { normalise } from "../../../schemas/index.ts";
-import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
+import { normalise, schemaErrors } from "../../../schemas/index.ts";
+import { arbitraryPipeline } from "../schemas/arbitrary-pipeline.ts";
+import { runsOf } from "../../support/cases.ts";
 import { fileOf } from "../../support/pipeline-file.ts";
 
 /** A copy of `value` in which the `at`-th part, counted from the top, is `by`. */
@@ -53,6 +53,6 @@ test("a document is refused with problems that have a place, or it is a pipeline
         expect(normalise(written, config)).toEqual(config);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: runsOf(150) },
   );
 });

@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import type { DesiredPipeline, DesiredState } from "../../../reconciler/desired/desired-state.ts";
 import { load, Loader } from "../../../reconciler/desired/load.ts";
 import type { SourceFile } from "../../../reconciler/language/source-text.ts";
+import { runsOf } from "../../support/cases.ts";
 import { fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { v2Text } from "../../support/version-2.ts";
@@ -84,7 +85,7 @@ describe("a revision after others", () => {
           expect(told(await loader.load(files, signal))).toEqual(told(load(files)));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(36) },
     );
   });
 

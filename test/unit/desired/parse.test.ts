@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { parse } from "../../../reconciler/language/parse.ts";
 import { tidy } from "../../../schemas/index.ts";
+import { runsOf } from "../../support/cases.ts";
 import { fileOf } from "../../support/pipeline-file.ts";
 
 const yaml = (text: string) => parse(fileOf(text)).documents[0];
@@ -95,7 +96,7 @@ test("what JSON.parse refuses is refused, and nothing else", () => {
       }
       expect(documents[0]?.value).toEqual(value);
     }),
-    { numRuns: 1000 },
+    { numRuns: runsOf(1000) },
   );
 });
 
@@ -114,6 +115,6 @@ test("no bytes make it throw", () => {
       const { documents, problem } = parse({ path, bytes });
       expect(documents.length > 0).toBe(problem === undefined);
     }),
-    { numRuns: 1000 },
+    { numRuns: runsOf(1000) },
   );
 });

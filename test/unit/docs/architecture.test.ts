@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importsOf, type SourceText } from "../../support/import-rules.ts";
+import { importsOf, type SourceText } from "./import-rules.ts";
 
 const page = readFileSync("docs/architecture.md", "utf8");
 const trees = ["engine", "reconciler", "schemas"];

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { defaultOptions } from "../../../schemas/index.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
-import { ScriptedThreads } from "../../support/scripted-threads.ts";
+import { ScriptedThreads } from "../workers/scripted-threads.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inFilter } from "../../support/evaluate.ts";
+import { inFilter } from "./evaluate.ts";
 
 describe("names", () => {
   test.each([["missing", "nil <nil>"]])("%s is %s", (expression, expected) => {

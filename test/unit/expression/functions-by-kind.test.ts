@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { builtins } from "../../../engine/expression/functions/builtins.ts";
 import { helpers } from "../../../engine/expression/functions/helpers.ts";
 import { predicates } from "../../../engine/expression/syntax/predicates.ts";
-import { inFilter, inTransform } from "../../support/evaluate.ts";
+import { inFilter, inTransform } from "./evaluate.ts";
 
 /** An expression for a value of each kind, none of which is empty. */
 const values: Readonly<Record<string, string>> = {

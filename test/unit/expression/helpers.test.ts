@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inFilter, inTransform } from "../../support/evaluate.ts";
+import { inFilter, inTransform } from "./evaluate.ts";
 
 const tables: Record<string, [expression: string, expected: string][]> = {
   "queries and URLs": [

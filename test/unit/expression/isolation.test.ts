@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { compileTransforms } from "../../../engine/expression/index.ts";
-import { inFilter, inTransform } from "../../support/evaluate.ts";
+import { inFilter, inTransform } from "./evaluate.ts";
 
 describe("nothing outside the record can be reached", () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inFilter } from "../../support/evaluate.ts";
+import { inFilter } from "./evaluate.ts";
 
 describe("pairs", () => {
   test.each([

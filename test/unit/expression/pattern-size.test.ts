@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { CompileBudget, MOST_INSTRUCTIONS } from "../../../engine/expression/values/compile-budget.ts";
 import { patternSize } from "../../../engine/expression/values/pattern-size.ts";
 import { LARGEST_PATTERN, LONGEST_PATTERN } from "../../../engine/expression/values/patterns.ts";
-import { inFilter } from "../../support/evaluate.ts";
+import { inFilter } from "./evaluate.ts";
 
 describe("the size of a pattern is about that of its program", () => {
   test.each([

@@ -66,7 +66,7 @@ test("a push that comes while a retry is asked for does not wait for the back-of
     reconciler.trigger("retry");
     reconciler.trigger("webhook");
     const token = reconciler.operator.reconcile();
-    await expect.poll(() => reconciler.operator.answerTo(token).state, { timeout: 5_000 }).toBe("ended");
+    await expect.poll(() => reconciler.operator.answerTo(token).state).toBe("ended");
     expect(source.fetched).toBeGreaterThan(before);
   } finally {
     end.abort();

@@ -126,7 +126,7 @@ describe("an operator's stop is made", () => {
     await reconciler.operator.stop("sales-eu", hour, {});
     await reconciler.turn("manual", signal);
     await reconciler.turn("manual", signal);
-    expect(statusOf("sales-eu")).toBe("Stopped");
+    await expect.poll(() => statusOf("sales-eu")).toBe("Stopped");
     go();
   });
 });

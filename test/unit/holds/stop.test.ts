@@ -64,7 +64,7 @@ describe("a pipeline that an operator stops", () => {
     await reconciler.operator.stop("orders", 400, ada);
     await outcomes(reconciler);
     expect(statusOf()).toBe("Stopped");
-    await expect.poll(async () => (await outcomes(reconciler), statusOf()), { timeout: 10_000 }).toBe("Running");
+    await expect.poll(async () => (await outcomes(reconciler), statusOf())).toBe("Running");
     await expect(reconciler.operator.stop("orders", 31 * 24 * hour, ada)).rejects.toThrow("at most 30 days");
   });
 

@@ -86,14 +86,18 @@ describe("zstd frames that do not say what they come to, as Java's client writes
 
 describe("a bomb is an error, and small ones still pass after it", () => {
   const zeros = Buffer.alloc(most + 1);
-  const many = Buffer.alloc(8 * most);
+  const many = Buffer.alloc(2 * most);
 
   test.each(codecNames.map((name, codec) => [name, codec] as const).slice(1))("of %s", (name, codec) => {
     for (const bomb of [zeros, many]) {
-      const compress = (): Buffer => codecs.decompress(codec, compressors[codec]!(bomb));
-      expect(compress).toThrow(Unreadable);
-      expect(compress).toThrow(
-        `bytes of records compressed with ${name}: expected them to come to at most ${most} bytes`,
+      const bytes = compressors[codec]!(bomb);
+      expect(() => codecs.decompress(codec, bytes)).toThrow(
+        expect.objectContaining({
+          constructor: Unreadable,
+          message: expect.stringContaining(
+            `bytes of records compressed with ${name}: expected them to come to at most ${most} bytes`,
+          ) as string,
+        }),
       );
     }
     expect(codecs.decompress(codec, compressors[codec]!(text)).equals(text)).toBe(true);
@@ -107,7 +111,7 @@ describe("a bomb is an error, and small ones still pass after it", () => {
     expect(() => codecs.decompress(codec, bytes)).toThrow(message);
   });
 
-  test("at the bound that is used", { timeout: 30_000 }, async () => {
+  test("at the bound that is used", { tags: ["rest"] }, async () => {
     const usual = await Codecs.load();
     const records = batchBytes({
       codec: gzip,

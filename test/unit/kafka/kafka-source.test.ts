@@ -81,11 +81,11 @@ describe("how far a pipeline is behind", () => {
     cluster.committedBy = claimText(other, 0);
     const drain = new AbortController();
     const opening = make().open({ ...signals, drain: drain.signal });
-    await vi.waitFor(() => expect(pauses()).toContain("owner"));
+    await vi.waitFor(() => expect(pauses()).toContain("owner"), 60_000);
     told = [];
     cluster.high = 1_500_000;
     const asked = cluster.offsetRequests;
-    await vi.waitFor(() => expect(cluster.offsetRequests).toBeGreaterThan(asked), 10_000);
+    await vi.waitFor(() => expect(cluster.offsetRequests).toBeGreaterThan(asked), 60_000);
     drain.abort();
     await expect(opening).rejects.toThrow("was read in");
     await source!.close();
@@ -162,7 +162,7 @@ describe("whether its events may be written", () => {
     vi.spyOn(object as { now: () => number }, name).mockImplementation(() => now() + 40_000);
     let isWritten = false;
     const written = Promise.all([source!.mayWrite(), source!.mayWrite()]).then(() => (isWritten = true));
-    await vi.waitFor(() => expect(pauses()).toEqual(["owner"]));
+    await vi.waitFor(() => expect(pauses()).toEqual(["owner"]), 60_000);
     expect(isWritten).toBe(false);
     cluster.committedBy = "";
     await written;

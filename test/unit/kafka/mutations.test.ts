@@ -69,7 +69,7 @@ function isReadable(records: Buffer, from: number, run: RecordRun): boolean {
     if (error instanceof UnreadableRecords) return false;
     throw error;
   } finally {
-    expect(batches.nextOffset).toBeGreaterThan(before);
+    if (!(batches.nextOffset > before)) expect.unreachable(`next offset ${batches.nextOffset} behind ${before}`);
   }
 }
 
@@ -77,20 +77,20 @@ test("what is changed is sound before", () => {
   for (const records of sound) expect(isReadable(records, 0, new RecordRun())).toBe(true);
 });
 
-test.each([1, 2, 3, 4])("records, seed %i", (seed) => {
+test.each([1, 2])("records, seed %i", (seed) => {
   const random = new Random(seed);
   const run = new RecordRun(7);
   let readable = 0;
-  for (let count = 0; count < 2000; count += 1) {
+  for (let count = 0; count < 1000; count += 1) {
     if (isReadable(changed(random.pick(...sound), random), random.below(12), run)) readable += 1;
   }
-  expect(readable).toBeGreaterThan(100);
-  expect(readable).toBeLessThan(1900);
+  expect(readable).toBeGreaterThan(50);
+  expect(readable).toBeLessThan(950);
 });
 
 test.each([1, 2])("records cut out of random bytes, seed %i", (seed) => {
   const random = new Random(seed);
-  for (let count = 0; count < 2000; count += 1) {
+  for (let count = 0; count < 1000; count += 1) {
     const bytes = Buffer.from(
       Array.from({ length: random.below(200) }, () => random.pick(0, 0, 1, 2, random.below(256))),
     );
@@ -101,7 +101,7 @@ test.each([1, 2])("records cut out of random bytes, seed %i", (seed) => {
 test.each([4, 5, 7, 11])("responses of version %i", (version) => {
   const random = new Random(version);
   const payload = responseBytes(version, [fetched(sound[0]!, { abortedTransactions }), fetched(sound[1]!)]);
-  for (let count = 0; count < 1000; count += 1) {
+  for (let count = 0; count < 300; count += 1) {
     try {
       for (const { records } of decodeFetchResponse(changed(payload, random), version).partitions) {
         isReadable(records, 0, new RecordRun());

@@ -60,7 +60,7 @@ test.each([
     expect(closed).toBeGreaterThan(0);
     await brokers.close();
   },
-  30_000,
+  60_000,
 );
 
 interface TestedConnection {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { migrate } from "../../../reconciler/migrate/migrate.ts";
-import { schemaErrors } from "../../../schemas/schema.ts";
+import { schemaErrors } from "../../../schemas/index.ts";
 import { refusalOf, v2Field, v2Pipeline, v2Sink, v2Source, type V2 } from "../../support/version-2.ts";
 
 test("the small pipeline, whole", () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { migrate, MigrationError } from "../../../reconciler/migrate/migrate.ts";
-import { v2Documents as documents } from "../../support/arbitrary-version-2.ts";
+import { v2Documents as documents } from "./arbitrary-version-2.ts";
 import schema from "../../../schemas/pipeline-v2.schema.json" with { type: "json" };
 import { runsOf } from "../../support/cases.ts";
 
@@ -14,7 +14,7 @@ test("a decodable document never throws, is not changed, and always gives the sa
       expect(migrate(before, { keepBehaviour })).toEqual(made);
       expect(made.config["version"]).toBe("v3");
     }),
-    { numRuns: runsOf(300) },
+    { numRuns: runsOf(75) },
   );
 });
 
@@ -34,6 +34,6 @@ test("any JSON gives a v3 document or a MigrationError", () => {
         expect((error as MigrationError).obstacles.length).toBeGreaterThan(0);
       }
     }),
-    { numRuns: runsOf(500) },
+    { numRuns: runsOf(150) },
   );
 });

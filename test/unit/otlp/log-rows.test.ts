@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { otlpFields } from "../../../schemas/otlp-fields.ts";
+import { otlpFields } from "../../../schemas/index.ts";
 import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
 import { requestOf, rowOf, rowTexts, wireOf } from "./requests.ts";
 

@@ -40,9 +40,7 @@ test("a text without secrets stays as it is, and a secret of two characters hide
   expect(hiding([secret, "id", "", undefined])(text)).toBe(text);
 });
 
-test("a long text without the secret is searched in time that grows with its length", () => {
+test("a long text without the secret stays as it is: a search that grows with its square would not end", () => {
   const text = "QUJD".repeat(1 << 20);
-  const began = performance.now();
-  expect(hiding([secret])(text)).toBe(text);
-  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(hiding([secret])(text) === text).toBe(true);
 });

@@ -35,6 +35,24 @@ describe("a pipeline whose file is gone", () => {
       },
     ],
     [
+      "is deleted with several things of which one is one",
+      { there: [{ was: orders, status: "Terminated", held: 2, dead_letters: 1 }] },
+      {
+        kind: "delete",
+        calls: ["delete"],
+        reason: "orders.yaml no longer has it; 2 accepted events and 1 dead letter are deleted with it",
+      },
+    ],
+    [
+      "is deleted with one thing",
+      { there: [{ was: orders, status: "Terminated", held: 1 }] },
+      {
+        kind: "delete",
+        calls: ["delete"],
+        reason: "orders.yaml no longer has it; 1 accepted event is deleted with it",
+      },
+    ],
+    [
       "takes no new events before it is deleted where it rests",
       { there: [{ was: orders, status: "Stopped" }] },
       { kind: "delete", calls: ["stop", "delete"] },

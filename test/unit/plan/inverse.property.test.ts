@@ -229,7 +229,7 @@ describe("the inverse of a plan", () => {
           expect(said.toSorted(), printPlan(made)).toEqual(lostOf(engine, change.pipeline_id, memory).toSorted());
         }
       }),
-      { numRuns: runsOf(150) },
+      { numRuns: runsOf(45) },
     );
   });
 
@@ -246,7 +246,7 @@ describe("the inverse of a plan", () => {
         for (const [index, { after }] of changes.entries())
           for (const id of after) expect(changes.slice(0, index).map(({ pipeline_id }) => pipeline_id)).toContain(id);
       }),
-      { numRuns: runsOf(50) },
+      { numRuns: runsOf(30) },
     );
   });
 });

@@ -124,6 +124,16 @@ describe("what no inverse brings back", () => {
       [{ code: "AcceptedEvents", facts: { held: 3, pending_batches: 1 } }, letters, token],
     ],
     [
+      "a deletion of one that is Terminated, with one event: that",
+      gone(orders, { status: "Terminated", held: 1 }),
+      [{ code: "AcceptedEvents", facts: { held: 1, pending_batches: 0 } }, token],
+    ],
+    [
+      "a deletion of one that is Terminated, with one batch: that",
+      gone(orders, { status: "Terminated", pending_batches: 1 }),
+      [{ code: "AcceptedEvents", facts: { held: 0, pending_batches: 1 } }, token],
+    ],
+    [
       "a deletion of one that reads a topic: no event, which stays there",
       gone(topic, { status: "Terminated", pending_batches: 1, dead_letters: 2 }),
       [letters],
@@ -156,13 +166,16 @@ describe("what no inverse brings back", () => {
     expect(doesSomething(change) ? change.irreversible : []).toEqual(losses);
   });
 
-  test("are values of secrets that have changed meanwhile", () => {
-    const [actual, wanted] = statesOf({ wanted: [orders], there: [{ was: orders }] });
+  test.each([
+    ["alone", orders, "SecretChanged"],
+    ["together with an edit", { ...orders, expression: "id > 1" }, "Changed"],
+  ])("are values of secrets that have changed meanwhile, %s", (_title, wish, cause) => {
+    const [actual, wanted] = statesOf({ wanted: [wish], there: [{ was: orders }] });
     const present = actual.pipelines.get("orders")!;
     const stale = { ...present, secrets: { changed: ["${env:P}", "${env:P}"], missing: [] } };
     const { changes } = plan({ ...actual, pipelines: new Map([["orders", stale]]) }, wanted);
     expect(changes[0]).toMatchObject({
-      cause: "SecretChanged",
+      cause,
       irreversible: [{ code: "SecretValues", facts: { secrets: ["${env:P}"] } }],
     });
   });

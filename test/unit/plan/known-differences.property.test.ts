@@ -37,7 +37,7 @@ test("a plan says the same whether or not the same file was compared before", as
         expect(known).toEqual(plan(actualOf(engine), { ...load(all), skipped: [] }));
       }
     }),
-    { numRuns: runsOf(60) },
+    { numRuns: runsOf(24) },
   );
 });
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Change, Plan } from "../../../reconciler/plan/change.ts";
+import { placeOf, type Change, type NoOp, type Plan } from "../../../reconciler/plan/change.ts";
 import { plan } from "../../../reconciler/plan/decide/index.ts";
 import { newsOfBlockage, newsOfPlan } from "../../../reconciler/plan/news.ts";
 import { printPlan, reasonText } from "../../../reconciler/plan/render/index.ts";
@@ -59,12 +59,13 @@ describe("two plans are the same news", () => {
           if (isDeepStrictEqual(shown(a.why), shown(b.why)) !== (reasonText(a.why) === reasonText(b.why)))
             expect(a.why).toEqual({ ...b.why, text: reasonText(b.why) });
       }),
-      { numRuns: runsOf(60) },
+      { numRuns: runsOf(24) },
     );
   });
 });
 
 const orders = { id: "orders" };
+const immutable = { ...orders, root: ["resources: { nats: { stream: { max_age: 48h } } }"] };
 const gone = (there: Partial<NonNullable<World["there"]>[number]>): Change =>
   changeFor({ wanted: [{ id: "other" }], there: [{ was: orders, intake: "closed", ...there }] });
 
@@ -83,5 +84,25 @@ describe("what keeps a pipeline from being as its file says is news", () => {
   test("and what is done is none", () => {
     expect(newsOfBlockage(changeFor({ wanted: [orders] }))).toBeUndefined();
     expect(newsOfBlockage(changeFor({ wanted: [orders], there: [{ was: orders }] }))).toBeUndefined();
+  });
+});
+
+describe("where a file says it", () => {
+  const refused = changeFor({ wanted: [immutable], there: [{ was: orders }] });
+
+  test.each<[title: string, of: Pick<NoOp, "kind" | "cause"> | undefined, isNews: boolean]>([
+    ["is news of a refusal", undefined, true],
+    ["is news of an invalid file", { kind: "no-op", cause: "InvalidFile" }, true],
+    ["is no news of a drift", { kind: "no-op", cause: "Drifted" }, false],
+  ])("%s", (_title, of, isNews) => {
+    const change: Change = of === undefined ? refused : { ...refused, ...of, calls: [] };
+    const elsewhere: Change = { ...change, line: 99 };
+    expect(isDeepStrictEqual(newsOfPlan({ changes: [elsewhere] }), newsOfPlan({ changes: [change] }))).toBe(!isNews);
+  });
+
+  test("is the place of a change, as far as it is known", () => {
+    expect(placeOf(refused)).toEqual({ pipeline_id: "orders", file: "orders.yaml", line: 23, column: 41 });
+    const { column: _column, ...unplaced } = refused;
+    expect(placeOf(unplaced)).toEqual({ pipeline_id: "orders", file: "orders.yaml", line: 23 });
   });
 });

@@ -4,7 +4,10 @@ import { allowed, parseDeletionLimit } from "../../../reconciler/plan/budget.ts"
 import type { Plan } from "../../../reconciler/plan/change.ts";
 import { plan } from "../../../reconciler/plan/decide/index.ts";
 import { printPlan } from "../../../reconciler/plan/render/index.ts";
+import { runsOf } from "../../support/cases.ts";
 import { byHand, folder, read, World, worldOf } from "./model-world.ts";
+
+const numRuns = runsOf(24);
 
 const busyOf = ({ changes }: Plan): Plan => ({ changes: changes.filter(({ calls }) => calls.length > 0) });
 
@@ -24,7 +27,7 @@ describe("a plan", () => {
           }
         }
       }),
-      { numRuns: 20 },
+      { numRuns },
     );
   });
 
@@ -45,7 +48,7 @@ describe("a plan", () => {
         await world.carryOut(found, wanted);
         expect(printPlan(busyOf(plan(world.actual(), wanted)))).toBe("nothing to do");
       }),
-      { numRuns: 20 },
+      { numRuns },
     );
   });
 
@@ -65,7 +68,7 @@ describe("a plan", () => {
         const touched = busyOf(plan(world.actual(), wanted)).changes;
         for (const { pipeline_id } of touched) expect(open).toContain(pipeline_id);
       }),
-      { numRuns: 20 },
+      { numRuns },
     );
   });
 
@@ -100,7 +103,7 @@ describe("a plan", () => {
           expect(deleted).toBeLessThanOrEqual(most);
         }
       }),
-      { numRuns: 20 },
+      { numRuns },
     );
   });
 
@@ -114,7 +117,7 @@ describe("a plan", () => {
         const other = { ...actual, pipelines: new Map(shuffled([...actual.pipelines])) };
         expect(plan(other, { ...wanted, pipelines: shuffled(wanted.pipelines) })).toEqual(plan(actual, wanted));
       }),
-      { numRuns: 15 },
+      { numRuns },
     );
   });
 });

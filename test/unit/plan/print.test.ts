@@ -68,3 +68,13 @@ test("control characters of a file do not reach a terminal", () => {
   expect(named.changes[0]?.file).toContain(escape);
   expect(printPlan(named)).not.toContain(escape);
 });
+
+test("texts that differ in too many lines to compare are printed one after the other", () => {
+  const [was, wish] = ["old", "new"].map((word) => {
+    const lines = Array.from({ length: 160 }, (_, at) => `level == "${word}${at}"`);
+    return { id: "alpha", expression: lines.join(" ||\n") };
+  });
+  const printed = printPlan(planFor({ wanted: [wish!], there: [{ was: was! }] }));
+  const signs = printed.split("\n").flatMap((line) => /^ +([-+ ]) level/.exec(line)?.[1] ?? []);
+  expect(signs.join("")).toBe(`${"-".repeat(160)}${"+".repeat(160)}`);
+});

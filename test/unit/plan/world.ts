@@ -1,7 +1,7 @@
 import type { Status } from "../../../engine/index.ts";
 import type { InventoryEntry } from "../../../reconciler/actual/inventory.ts";
 import type { ActualPipeline, ActualState, DeletionBudget, Underway } from "../../../reconciler/actual/state.ts";
-import type { DesiredPipeline } from "../../../reconciler/desired/desired-state.ts";
+import type { DesiredPipeline, DesiredState } from "../../../reconciler/desired/desired-state.ts";
 import { fingerprint, fingerprintOf } from "../../../reconciler/desired/fingerprint.ts";
 import { load } from "../../../reconciler/desired/load.ts";
 import type { SkippedFile } from "../../../reconciler/git/revision.ts";
@@ -50,7 +50,7 @@ export function planFor(world: World): { changes: ShownChange[] } {
 export function statesOf(world: World): [ActualState, WantedState] {
   const { files = {}, wanted = [], there = [], skipped = [], busy = {}, budget } = world;
   const texts = { ...files, ...Object.fromEntries(wanted.map((one) => [`${one.id}.yaml`, pipelineText(one)])) };
-  const desired = load(Object.entries(texts).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));
+  const desired = loaded(texts);
   return [
     { ...actualOf(there, busy), ...(budget && { budget }) },
     { ...desired, skipped },
@@ -89,9 +89,20 @@ export function inSyncWith(was: PipelineText): Pick<InventoryEntry, "applied" | 
   return { applied: fingerprintOf(desired), left: fingerprint(desired) };
 }
 
+const known = new Map<string, DesiredState>();
+
+/** What files ask for: hundreds of worlds begin with the same ones. */
+function loaded(texts: Record<string, string>): DesiredState {
+  const key = JSON.stringify(texts);
+  const state =
+    known.get(key) ?? load(Object.entries(texts).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));
+  known.set(key, state);
+  return state;
+}
+
 /** The pipeline of a file. Throws where the file is not good. */
 export function read(was: PipelineText): DesiredPipeline {
-  const { pipelines, problems } = load([{ path: "was.yaml", bytes: Buffer.from(pipelineText(was)) }]);
+  const { pipelines, problems } = loaded({ "was.yaml": pipelineText(was) });
   const [made] = pipelines;
   if (made === undefined) throw new Error(problems.map(({ message }) => message).join("\n"));
   return made;

@@ -29,8 +29,14 @@ export function sideOf(tree: Tree, values: Values): Side {
   const files = Object.entries(textsOf(tree))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, text]) => ({ path, bytes: Buffer.from(text) }));
-  return { desired: load(files, new Map(Object.entries(values))), skipped: [] };
+  const key = JSON.stringify([textsOf(tree), values]);
+  const desired = known.get(key) ?? load(files, new Map(Object.entries(values)));
+  known.set(key, desired);
+  return { desired, skipped: [] };
 }
+
+/** What files ask for: most changes begin with the same ones. */
+const known = new Map<string, ReturnType<typeof load>>();
 
 /** The texts of the files, by path. */
 export function textsOf(tree: Tree): Record<string, string> {

@@ -80,7 +80,7 @@ test("a GitLab token without an account is told what it needs", async () => {
 });
 
 function restOf(): Rest {
-  return new Rest({ address: host.address, headers: { authorization: `Bearer ${token}` }, pause: 1, timeout: 300 });
+  return new Rest({ address: host.address, headers: { authorization: `Bearer ${token}` }, pause: 1, timeout: 60_000 });
 }
 
 describe("calls", () => {

@@ -12,11 +12,11 @@ import {
   schemaErrors,
   secretTexts,
 } from "../../../schemas/index.ts";
-import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
+import { arbitraryPipeline } from "../schemas/arbitrary-pipeline.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { runsOf } from "../../support/cases.ts";
 
-const numRuns = runsOf(100);
+const numRuns = runsOf(30);
 const written = (of: Parameters<typeof pipelineText>[0]): PipelineV3 => load(pipelineText(of)) as PipelineV3;
 const meaning = (document: PipelineV3): unknown => [normalise(document), engineOptions(document)];
 

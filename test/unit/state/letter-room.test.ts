@@ -6,7 +6,7 @@ import { defaultDeadLetterLimits } from "../../../engine/core/dead-letter.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
-import { record, recordOf, rejection } from "../../conformance/journal.ts";
+import { keysAt, record, recordOf, rejection } from "../../conformance/journal.ts";
 
 /** Which batches the journal takes while the dead letters of their pipeline are at a bound. */
 
@@ -66,4 +66,14 @@ test("a batch with many letters waits for room for its commit, beside what sende
   await journal.amend(record(1, { rejections: [large], state: { kind: "refused" } }));
   await journal.commit(record(1, { rejections: [large] }));
   expect(free).not.toHaveBeenCalled();
+});
+
+test("a batch with many keys waits for room for them", async () => {
+  const keys = keysAt(Array.from({ length: 100_000 }, (_, index) => index));
+  const free = vi.spyOn(store, "checkRoom");
+  await journal.prepare(record(1));
+  await journal.prepare(record(2, { keys }));
+  const [few, many] = free.mock.calls.map(([bytes]) => bytes);
+  // A page may be half full.
+  expect(many! - few!).toBeGreaterThan(2 * 100_000 * 16);
 });

@@ -35,9 +35,9 @@ test.each(["ENOSPC", "EACCES", "EISDIR"])("the error %s names what failed, if th
   expect(message).not.toContain("data dir");
 });
 
-test.each(["DISK_FULL", "STORAGE_UNAVAILABLE"] as const)("a journal that fails with %s is waited for", async (code) => {
+/** Prepares a record by a journal that fails three times; told are the pauses. */
+async function preparing(code: EngineError["code"], told: string[]): Promise<void> {
   const failures = [1, 2, 3].map(() => new EngineError(code, "for a while"));
-  const told: string[] = [];
   const telemetry = { paused: ({ pause }: { pause: { class: string } }) => told.push(pause.class) };
   const journal = {
     prepare: () => (failures.length > 0 ? Promise.reject(failures.pop()!) : Promise.resolve()),
@@ -47,5 +47,20 @@ test.each(["DISK_FULL", "STORAGE_UNAVAILABLE"] as const)("a journal that fails w
   const writer = new JournalWriter(journal as unknown as Journal, new Pauses(pause, { leave: never, drain: never }));
   const record = { batch: 7 };
   expect(await writer.prepare(record as never)).toBe(record);
-  expect(told).toEqual(["disk"]);
+}
+
+test.each([
+  ["DISK_FULL", "disk"],
+  ["STORAGE_UNAVAILABLE", "disk"],
+  ["DEAD_LETTERS_FULL", "letters"],
+] as const)("a journal that fails with %s is waited for, in a pause of the class %s", async (code, pause) => {
+  const told: string[] = [];
+  await preparing(code, told);
+  expect(told).toEqual([pause]);
+});
+
+test("a journal whose failure does not pass is not waited for", async () => {
+  const told: string[] = [];
+  await expect(preparing("STORAGE_FAILED", told)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  expect(told).toEqual([]);
 });

@@ -152,7 +152,7 @@ describe("a write that fails", () => {
 
 describe("what a crash may undo", () => {
   test("events that a release has dropped do not come back", async () => {
-    for (let seed = 1; seed <= 30; seed += 1) {
+    for (let seed = 1; seed <= 5; seed += 1) {
       folder = await SimulatedStreamFolder.make(seed);
       await folder.reopen(0, small);
       for (const letter of ["a", "b", "c", "d"]) await folder.push(letter + large, letter);
@@ -176,7 +176,7 @@ describe("what a crash may undo", () => {
   });
 
   test("a stream that was just made, with what it was answered", async () => {
-    for (let seed = 1; seed <= 30; seed += 1) {
+    for (let seed = 1; seed <= 10; seed += 1) {
       folder = await SimulatedStreamFolder.make(seed);
       await folder.push("one");
       await folder.crash();

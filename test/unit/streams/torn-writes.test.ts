@@ -2,6 +2,7 @@ import { appendFile, readFile, rm, stat, truncate, writeFile } from "node:fs/pro
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { textsOf } from "../../conformance/stream-scene.ts";
+import { isEveryCase } from "../../support/cases.ts";
 import { requireOrSkip } from "../../support/require-or-skip.ts";
 import { SmallDisk } from "../../support/small-disk.ts";
 import { SegmentFolder } from "./segments.ts";
@@ -23,7 +24,9 @@ test("a last push that a crash cut short at any byte is not there at all, and th
     await segments.push(["three", "four", "five"]);
     await segments.close();
     const whole = await readFile(await segments.newest());
-    for (let size = before; size < whole.length; size += 1) {
+    // Every third byte and the last one: each field of a frame has one of them in it.
+    const sizes = Array.from({ length: whole.length - before }, (_, index) => before + index);
+    for (const size of sizes.filter((one) => isEveryCase || one % 3 === 0 || one === whole.length - 1)) {
       await segments.copyTo(cut);
       await truncate(await cut.newest(), size);
       const stream = await cut.open();

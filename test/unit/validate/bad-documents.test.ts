@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 import { changed, goodPipeline } from "../../support/pipeline-file.ts";
-import { refuses, type Bad } from "../../support/refusals.ts";
+import { refuses, type Bad } from "./refusals.ts";
 
 const end = (text: string) => `${goodPipeline}${text}`;
 const documents: Bad[] = [

@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 import { changed, goodPipeline } from "../../support/pipeline-file.ts";
-import { refuses, type Bad } from "../../support/refusals.ts";
+import { refuses, type Bad } from "./refusals.ts";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 const utf16 = (text: string) => Uint8Array.from([0xff, 0xfe, ...Buffer.from(text, "utf16le")]);

@@ -110,13 +110,13 @@ describe("no excerpt shows", () => {
     ]);
     const damages = ["", ":", '"', "{", "]", "\t", "\n", "- ", "#", "&a ", "*a"];
     let shown = 0;
-    for (let index = 0; index < text.length; index += 7) {
+    for (let index = 0; index < text.length; index += 19) {
       const damaged = text.slice(0, index) + damages[index % damages.length] + text.slice(index + (index % 3));
       const excerpts = excerptsOf([fileOf(damaged, "a.yaml")], whole);
       for (const { text: line } of excerpts.values()) expect(line, damaged).not.toContain(canary);
       shown += excerpts.size;
     }
-    expect(shown).toBeGreaterThan(1_000);
+    expect(shown).toBeGreaterThan(500);
   });
 });
 
@@ -136,13 +136,19 @@ test.each([
     "an anchor that is repeated very often",
     `a: &a [1,2,3,4,5,6,7,8,9,0]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nname: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`,
   ],
-  ["a line of a megabyte", `tags: [${"a, ".repeat(80_000)}a]\n`],
-  ["a line of a megabyte that cannot be parsed", `name: [${"a: ".repeat(80_000)}\n`],
-])("%s costs little, however many problems there are on its line", (_, text) => {
+  ["a very long line", `tags: [${"a, ".repeat(30_000)}a]\n`],
+  ["a very long line that cannot be parsed", `name: [${"a: ".repeat(30_000)}\n`],
+])("%s costs a hundred problems on its line little more than one", (_, text) => {
   const problems = Array.from({ length: 100 }, (_one, column) => at("a.yaml", 1, column + 1));
-  const start = performance.now();
-  excerptsOf([fileOf(text, "a.yaml")], problems);
-  expect(performance.now() - start).toBeLessThan(10_000);
+  const costOf = (some: readonly Problem[]): number => {
+    const before = process.cpuUsage();
+    excerptsOf([fileOf(text, "a.yaml")], some);
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  // What is compiled at the first call counts for the one.
+  const one = costOf(problems.slice(0, 1));
+  expect(costOf(problems)).toBeLessThan(20 * one);
 });
 
 test("two files of one name have no excerpt, as it is not known which is meant", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { changedIn, joinPipeline } from "../../../support/pipeline-file.ts";
-import { remarks, said } from "../../../support/remarks.ts";
+import { remarks, said } from "./remarks.ts";
 
 const join = (...passages: string[]) => changedIn(joinPipeline, ...passages);
 const transforms = (one: string) => join("join:\n", `transforms:\n  - ${one}\njoin:\n`);

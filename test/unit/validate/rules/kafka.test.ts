@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { changedIn, kafkaPipeline } from "../../../support/pipeline-file.ts";
-import { remarks, said } from "../../../support/remarks.ts";
+import { remarks, said } from "./remarks.ts";
 
 const kafka = (...passages: string[]) => changedIn(kafkaPipeline, ...passages);
 const scram = "mechanism: SCRAM-SHA-256";

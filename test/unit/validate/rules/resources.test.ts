@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { goodPipeline, kafkaPipeline } from "../../../support/pipeline-file.ts";
-import { remarks, said } from "../../../support/remarks.ts";
+import { remarks, said } from "./remarks.ts";
 
 const sink = (line: string) => `${goodPipeline}  ${line}\n`;
 const stream = (limits: string) => `${goodPipeline}resources: { nats: { stream: { ${limits} } } }\n`;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { sourceKinds, type SourceKind } from "../../../../engine/language.ts";
 import { sourceTypes } from "../../../../schemas/index.ts";
 import { changedIn, joinPipeline, kafkaPipeline, otlpPipeline } from "../../../support/pipeline-file.ts";
-import { remarks, said } from "../../../support/remarks.ts";
+import { remarks, said } from "./remarks.ts";
 
 const second = (id: string, topic: string, connection: string) => `  - type: kafka
     source_id: ${id}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { changed, changedIn, goodPipeline, kafkaPipeline } from "../../../support/pipeline-file.ts";
-import { remarks, said } from "../../../support/remarks.ts";
+import { remarks, said } from "./remarks.ts";
 
 const kafka = (...passages: string[]) => changedIn(kafkaPipeline, ...passages);
 const embedded = (...lines: string[]) => changed("host: embedded", ["host: embedded", ...lines].join("\n    "));

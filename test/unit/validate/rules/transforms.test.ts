@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { changed, changedIn, goodPipeline, joinPipeline, kafkaPipeline } from "../../../support/pipeline-file.ts";
-import { remarks, said } from "../../../support/remarks.ts";
+import { remarks, said } from "./remarks.ts";
 
 const kafka = (...passages: string[]) => changedIn(kafkaPipeline, ...passages);
 const filter = (expression: string) => kafka("amount > 0", expression);
