@@ -7,6 +7,8 @@ export class OwnerCheck {
   readonly #check: () => Promise<void>;
   readonly #onFrozen: () => void;
   #checking: Promise<void> | undefined;
+  /** Freezes after which the ownership was confirmed. */
+  #confirmed = 0;
   /** The freeze that is being looked at was told. */
   #isTold = false;
 
@@ -30,25 +32,21 @@ export class OwnerCheck {
   }
 
   /**
-   * Resolves when a write is allowed: at once, unless there was a freeze. Rejects as `check` does, and then the next write
-   * needs a check as well.
+   * Resolves when a write is allowed: at once, unless there was a freeze; then not before `check` has confirmed the
+   * ownership, whoever asks meanwhile. Rejects as `check` does, and then the next write needs a check as well.
    */
   passed(): Promise<void> {
-    if (!this.#freezes.wasFrozen) return Promise.resolve();
+    if (this.#freezes.count === this.#confirmed) return Promise.resolve();
     return (this.#checking ??= this.#ask().finally(() => (this.#checking = undefined)));
   }
 
   async #ask(): Promise<void> {
     if (!this.#isTold) this.#onFrozen();
     this.#isTold = true;
-    while (this.#freezes.wasFrozen) {
-      this.#freezes.reset();
-      try {
-        await this.#check();
-      } catch (error) {
-        this.#freezes.recall();
-        throw error;
-      }
+    // An answer says nothing of a freeze that came after the question.
+    for (let asked = this.#freezes.count; asked !== this.#confirmed; asked = this.#freezes.count) {
+      await this.#check();
+      this.#confirmed = asked;
     }
     this.#isTold = false;
   }
@@ -63,7 +61,7 @@ export class FreezeDetector {
   readonly #most: number;
   #monotonic = performance.now();
   #wall = Date.now();
-  #wasFrozen = false;
+  #count = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** `most`: a freeze up to this long is ignored, in milliseconds. */
@@ -74,26 +72,16 @@ export class FreezeDetector {
   /** Begins to read the clocks, often enough that normal time does not look like a freeze. */
   begin(): void {
     [this.#monotonic, this.#wall] = [performance.now(), Date.now()];
-    this.#timer ??= setInterval(() => this.wasFrozen, this.#most / 4).unref();
+    this.#timer ??= setInterval(() => this.count, this.#most / 4).unref();
   }
 
-  /** Whether it was frozen since the last `reset`. Costs two reads of clocks. */
-  get wasFrozen(): boolean {
+  /** How often it was frozen. Costs two reads of clocks. */
+  get count(): number {
     const [monotonic, wall] = [performance.now(), Date.now()];
     const gap = Math.max(monotonic - this.#monotonic, Math.abs(wall - this.#wall));
     [this.#monotonic, this.#wall] = [monotonic, wall];
-    this.#wasFrozen ||= this.#timer !== undefined && gap > this.#most;
-    return this.#wasFrozen;
-  }
-
-  /** Forgets the freeze. */
-  reset(): void {
-    this.#wasFrozen = false;
-  }
-
-  /** Takes a `reset` back. */
-  recall(): void {
-    this.#wasFrozen = true;
+    if (this.#timer !== undefined && gap > this.#most) this.#count += 1;
+    return this.#count;
   }
 
   end(): void {
