@@ -9,11 +9,12 @@ import type { Log } from "../../telemetry/log.ts";
 import { asAnswer, type FailedAnswer, isOfConstraint, statementAnswer } from "./transport/failures.ts";
 import { Connection, type EmbeddedServer } from "./transport/connection.ts";
 import { addColumns, create, creationSettings, missingColumns, missingTable } from "./target/creation.ts";
+import { whyAsynchronous } from "./target/deduplication.ts";
 import { configuredTypes } from "./target/statements.ts";
-import { commonSettings, insertStatement, tokenSetting } from "./insert/insert-settings.ts";
+import { commonSettings, insertStatement, newerSettings, tokenSetting } from "./insert/insert-settings.ts";
 import { Inserter, PartitionLimit } from "./insert/inserter.ts";
 import { BlockProbe } from "./insert/probe.ts";
-import { readProfile, refusalOf } from "./insert/profile.ts";
+import { knownOf, readProfile, refusalOf } from "./insert/profile.ts";
 import { encodersFor, RowEncoders, type Schemas } from "./encode/row-encoders.ts";
 import { BufferPool } from "./encode/buffer-pool.ts";
 import { JsonRowWriter } from "./encode/json-row-writer.ts";
@@ -71,6 +72,8 @@ export class ClickHouseSink implements Sink {
   /** The description of the table when it was opened; undefined before. */
   #description: string | undefined;
   #columns: readonly ColumnInfo[] = [];
+  /** Settings of inserts that not every server knows; undefined where it cannot be asked. */
+  #newerSettings: ClickHouseSettings | undefined;
   #hasWarned = false;
 
   /** Throws an Error that names field and column if the mapping is not valid for the schema. */
@@ -136,6 +139,8 @@ export class ClickHouseSink implements Sink {
     const columns = this.#altersTable ? [...found, ...missingColumns(this.#options.sink, found)] : found;
     const encoders = encodersFor(this.#options, columns);
     if (typeof encoders === "string") return this.#setup(`table ${table.database}.${table.name} ${encoders}`);
+    const asynchronous = await whyAsynchronous(select, table);
+    if (asynchronous !== undefined) return this.#setup(`table ${table.database}.${table.name} ${asynchronous}`);
     const refusal = await this.#askProfile(select, commonSettings(encoders.isStructured));
     return refusal === undefined ? { encoders, columns } : this.#setup(refusal);
   }
@@ -195,8 +200,9 @@ export class ClickHouseSink implements Sink {
     this.#lastBodyBytes = block.body.length;
     const { connection_params, table } = this.#options.sink;
     const statement = insertStatement(connection_params.database, table, this.#encoders.columnNames);
-    const settings = commonSettings(this.#encoders.isStructured);
-    return this.#inserter.send({ block, statement, settings, token, ignoreViews, signal });
+    const settings = this.#insertSettings;
+    const isOneBlock = this.#newerSettings !== undefined;
+    return this.#inserter.send({ block, statement, settings, token, isOneBlock, ignoreViews, signal });
   }
 
   probe(block: Block, signal: AbortSignal): Promise<Probe> {
@@ -222,7 +228,7 @@ export class ClickHouseSink implements Sink {
       table,
       columns: this.#encoders.columnNames.map((name) => ({ name, type: types.get(name)! })),
       creation: creationSettings([...types.values()]),
-      insertion: commonSettings(this.#encoders.isStructured),
+      insertion: this.#insertSettings,
     };
     return new BlockProbe(this.#connection, probed, body, signal).run();
   }
@@ -259,10 +265,15 @@ export class ClickHouseSink implements Sink {
 
   /** Why the settings profile of this user forbids inserts; undefined if it does not. */
   async #askProfile(select: Select, wanted: ClickHouseSettings): Promise<string | undefined> {
-    const names = [...Object.keys(wanted), tokenSetting, PartitionLimit.setting];
+    const names = [...Object.keys({ ...wanted, ...newerSettings }), tokenSetting, PartitionLimit.setting];
     const profile = await readProfile(select, names);
     this.#inserter.partitions.learn(profile);
-    return profile && refusalOf(profile, wanted, this.#connection.username);
+    this.#newerSettings = profile && knownOf(profile, newerSettings);
+    return profile && refusalOf(profile, { ...wanted, ...this.#newerSettings }, this.#connection.username);
+  }
+
+  get #insertSettings(): ClickHouseSettings {
+    return { ...commonSettings(this.#encoders.isStructured), ...this.#newerSettings };
   }
 
   #setup(text: string): FailedAnswer {

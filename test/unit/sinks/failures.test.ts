@@ -3,10 +3,10 @@ import { insertAnswer, statementAnswer } from "../../../engine/sinks/clickhouse/
 import type { Target } from "../../../engine/sinks/clickhouse/transport/failures.ts";
 import type { RequestFailure } from "../../../engine/sinks/clickhouse/transport/request-error.ts";
 
-/** A table that may be written in several parts. */
-const parted: Target = { views: [], rows: 10, isOnePart: false };
-const onePart: Target = { views: [], rows: 10, isOnePart: true };
-const viewed: Target = { views: ["d.mv", "d.mv2", "d.o'd`d"], rows: 10, isOnePart: false };
+const plain: Target = { views: [], rows: 10, isOneBlock: true };
+/** Its server may cut an insert into blocks, and writes one after the other. */
+const cut: Target = { ...plain, isOneBlock: false };
+const viewed: Target = { ...plain, views: ["d.mv", "d.mv2", "d.o'd`d"] };
 
 function server(code: number, text = "Something."): RequestFailure {
   return { from: "server", code, name: `NAME_${code}`, text };
@@ -21,12 +21,12 @@ const violated =
   "Constraint `c` for table d.t (uuid) is violated at row 3. Expression: (id < 9). Column values: s = 'x'";
 const parsing = "Cannot parse input: expected '\"' before: 'a': (while reading the value of key id): (at row 2)";
 
-describe("a server's error into a table of several parts is", () => {
+describe("a server's error is", () => {
   test.each<readonly [string, RequestFailure, string]>([
     ...[159, 198, 201, 202, 203, 209, 210, 236, 241, 242, 243, 244, 252, 254, 265, 279, 285, 286, 289].map(
       (code) => [`${code}`, server(code), "unknown transient"] as const,
     ),
-    ...[290, 297, 319, 364, 384, 425, 439, 745, 999, 1000].map(
+    ...[290, 297, 319, 364, 384, 394, 425, 439, 745, 999, 1000].map(
       (code) => [`${code}`, server(code), "unknown transient"] as const,
     ),
     ...[27, 6, 53, 72, 69, 117, 131, 349, 467, 469, 691, 321].map(
@@ -45,18 +45,16 @@ describe("a server's error into a table of several parts is", () => {
       "refused partitions",
     ],
   ])("%s", (_title, trouble, expected) => {
-    expect(judged(trouble, parted)).toBe(expected);
+    expect(judged(trouble, plain)).toBe(expected);
   });
 });
 
-describe("a server's error into a table of one part wrote nothing", () => {
+describe("where an insert may be cut into blocks, a server's error is", () => {
   test.each([
-    ["a transient one", server(241), "refused transient"],
-    ["a row that is not named", server(407), "refused row"],
-    ["an unheard-of code", server(4711), "refused setup"],
-    ["but 319 does not know itself", server(319), "unknown transient"],
+    ["of a row that it names, and earlier blocks may be written", server(27, parsing), "unknown row 1"],
+    ["before all blocks", server(60), "refused setup"],
   ])("%s", (_title, trouble, expected) => {
-    expect(judged(trouble, onePart)).toBe(expected);
+    expect(judged(trouble, cut)).toBe(expected);
   });
 });
 
@@ -107,7 +105,7 @@ describe("a row is", () => {
     ["not one that the block has not", 27, "(at row 11)", "unknown row"],
     ["not row 0, which is none", 27, "(at row 0)", "unknown row"],
   ])("%s", (_title, code, text, expected) => {
-    expect(judged(server(code, text), parted)).toBe(expected);
+    expect(judged(server(code, text), plain)).toBe(expected);
   });
 });
 
@@ -122,7 +120,7 @@ describe("without an answer of ClickHouse", () => {
     ["it is another's", { from: "foreign", text: "an empty 200" }, "unknown transient"],
     ["the certificate is bad", { from: "settings", text: "self-signed" }, "refused setup"],
   ])("%s", (_title, trouble, expected) => {
-    expect(judged(trouble, onePart)).toBe(expected);
+    expect(judged(trouble, plain)).toBe(expected);
   });
 });
 
@@ -168,7 +166,7 @@ describe("a server that lacks something for a while is tried again, and says wha
     ],
     ["its tables, while it is started", 722, "Load job failed", "being started"],
   ])("%s", (_title, code, text, says) => {
-    for (const target of [parted, onePart]) expect(judged(server(code, text), target)).toContain(" transient");
+    for (const target of [plain, viewed]) expect(judged(server(code, text), target)).toBe("unknown transient");
     expect(statementAnswer(server(code, text)).failure).toMatchObject({
       class: "transient",
       text: expect.stringMatching(
@@ -188,7 +186,7 @@ describe("a server that lacks something for a while is tried again, and says wha
 
   test.each([
     95, 96, 394, 411, 416, 473, 499, 500, 667, 677, 695, 696, 700, 734, 735, 738, 749, 762, 771, 776, 777, 778,
-  ])("%i", (code) => expect(judged(server(code), onePart)).toBe("refused transient"));
+  ])("%i", (code) => expect(judged(server(code), plain)).toBe("unknown transient"));
 });
 
 test("a statement that writes no rows is always refused, and no row is at fault", () => {
@@ -199,7 +197,7 @@ test("a statement that writes no rows is always refused, and no row is at fault"
 });
 
 test("the text names code and name, for a person and for a metric", () => {
-  expect(insertAnswer(server(60, "Table d.t does not exist."), parted)).toMatchObject({
+  expect(insertAnswer(server(60, "Table d.t does not exist."), plain)).toMatchObject({
     failure: { code: 60, name: "NAME_60", text: "ClickHouse says NAME_60 (code 60): Table d.t does not exist." },
   });
 });

@@ -12,6 +12,8 @@ const blockRows = "1048449";
 const insertSettings: ClickHouseSettings = {
   insert_deduplicate: 1,
   async_insert: 0,
+  wait_for_async_insert: 1,
+  timeout_overflow_mode: "throw",
   deduplicate_blocks_in_dependent_materialized_views: 1,
   input_format_null_as_default: 0,
   input_format_skip_unknown_fields: 1,
@@ -21,6 +23,16 @@ const insertSettings: ClickHouseSettings = {
   min_insert_block_size_rows: blockRows,
   min_insert_block_size_bytes: "0",
   date_time_input_format: "best_effort",
+};
+
+/**
+ * Sent where the server knows them: each decides over one of the others. `deduplicate_insert` decides whether tokens
+ * count at all; with the other two a block is cut into several, by its bytes too.
+ */
+export const newerSettings: ClickHouseSettings = {
+  deduplicate_insert: "enable",
+  use_strict_insert_block_limits: 0,
+  max_insert_block_size_bytes: "0",
 };
 
 /**

@@ -12,6 +12,8 @@ export interface Insert {
   statement: string;
   settings: ClickHouseSettings;
   token: string;
+  /** Whether the settings make one block of the rows on this server, for sure. */
+  isOneBlock: boolean;
   ignoreViews: boolean;
   signal: AbortSignal;
 }
@@ -46,10 +48,10 @@ export class Inserter {
     return { kind: answer.kind === "unknown" ? "unknown" : raised.kind, failure: raised.failure };
   }
 
-  #send({ block, statement, token, ignoreViews, signal, ...insert }: Insert, limit: ClickHouseSettings) {
+  #send({ block, statement, token, isOneBlock, ignoreViews, signal, ...insert }: Insert, limit: ClickHouseSettings) {
     const views = ignoreViews ? ignoringViews : {};
     const settings = { ...insert.settings, ...views, ...limit, [tokenSetting]: token };
-    const { views: known, isOnePart } = this.#target.written ?? { views: [], isOnePart: false };
+    const known = this.#target.written?.views ?? [];
     this.#target.countInsert();
     return asAnswer<Answer>(
       this.#connection,
@@ -57,7 +59,7 @@ export class Inserter {
         await this.#connection.run(statement, { body: block.body, settings, signal });
         return { kind: "ok" };
       },
-      (reason) => insertAnswer(reason, { views: known, isOnePart, rows: block.events.length }),
+      (reason) => insertAnswer(reason, { views: known, isOneBlock, rows: block.events.length }),
     );
   }
 }

@@ -86,7 +86,7 @@ export class BlockProbe {
       asAnswer(
         this.#connection,
         () => this.#run(statement, { ...request, body: this.#lines.take(rows) }),
-        (reason) => insertAnswer(this.#ofTable(reason), { views: [], rows: rows.length, isOnePart: true }),
+        (reason) => insertAnswer(this.#ofTable(reason), { views: [], rows: rows.length, isOneBlock: true }),
       ),
     );
   }

@@ -42,6 +42,11 @@ function settingOf(row: Row): ProfileSetting {
   };
 }
 
+/** Those of `settings` that the server knows. */
+export function knownOf(profile: Profile, settings: ClickHouseSettings): ClickHouseSettings {
+  return Object.fromEntries(Object.entries(settings).filter(([name]) => profile.has(name)));
+}
+
 /** Why this profile forbids inserts with the settings `wanted` and a token; undefined if it does not. */
 export function refusalOf(profile: Profile, wanted: ClickHouseSettings, username: string): string | undefined {
   const readonly = profile.get("readonly")?.value ?? "0";

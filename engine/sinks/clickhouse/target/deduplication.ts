@@ -54,6 +54,29 @@ async function readSettings(select: Select, table: string): Promise<Map<string, 
   }
 }
 
+/**
+ * Why inserts into a table are not written when they are answered, with the statement that changes this; undefined where
+ * they are. A table's own `async_insert` is ORed with that of an insert. Throws a RequestError.
+ */
+export async function whyAsynchronous(select: Select, table: TableInfo): Promise<string | undefined> {
+  const said = /\basync_insert = '?(\w+)/.exec(table.engine_full)?.[1];
+  const value = said ?? (await readText(select, "merge_tree_settings", "async_insert"));
+  if (value === undefined || value === "0" || value === "false") return undefined;
+  const remedy = `ALTER TABLE ${quoteTable(table.database, table.name)} MODIFY SETTING async_insert = 0`;
+  return `has the setting async_insert = ${value}, so an insert is collected with others whatever it asks for, and a repeat is not recognised by its token: run ${remedy}`;
+}
+
+/** The value of a setting; undefined where it is not known, or cannot be read. */
+async function readText(select: Select, table: string, name: string): Promise<string | undefined> {
+  try {
+    const [row] = await select(`SELECT value FROM system.${table} WHERE name = ${quoteText(name)}`);
+    return row && textIn(row, "value", `system.${table}`);
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Whether the table counts its blocks per partition, in a store that it shares with other servers. */
 export function isReplicated({ engine }: Pick<TableInfo, "engine">): boolean {
   return /^(Replicated|Shared)\w*MergeTree$/.test(engine);

@@ -1,4 +1,4 @@
-import { isReplicated, readWindowDefaults, whyNotDeduplicated, type Window, windowOf } from "./deduplication.ts";
+import { readWindowDefaults, whyNotDeduplicated, type Window, windowOf } from "./deduplication.ts";
 import type { Select } from "../transport/sql.ts";
 import { findTable, type TableInfo } from "./table.ts";
 
@@ -10,8 +10,6 @@ export interface WrittenTables {
   views: readonly string[];
   /** The smallest window of all tables that are written. */
   window: Window;
-  /** An insert always makes one part, and the table has no view: if an insert fails, it has written nothing. */
-  isOnePart: boolean;
   /** Why a repeated insert is not dropped everywhere, with the statement that changes this; undefined if it is. */
   atLeastOnce: string | undefined;
 }
@@ -45,8 +43,6 @@ export async function writtenTablesOf(select: Select, start: TableInfo): Promise
     tables: [...written, ...views],
     views: [...names],
     window: smallest(unknown.length === 0 ? windows : [{ entries: 0, seconds: Infinity }]),
-    isOnePart:
-      start.engine.endsWith("MergeTree") && !isReplicated(start) && start.partition_key === "" && names.size === 0,
     atLeastOnce: sentence(start, [...reasons, ...unknown]),
   };
 }

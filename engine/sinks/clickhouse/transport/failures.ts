@@ -8,8 +8,8 @@ export interface Target {
   views: readonly string[];
   /** Rows of the block. */
   rows: number;
-  /** An insert always makes one part, and there is no view: any error then means that nothing was written. */
-  isOnePart: boolean;
+  /** Whether the server makes one block of them, for sure: it then looks at all rows before it writes any. */
+  isOneBlock: boolean;
 }
 
 /** An answer other than `ok`. */
@@ -39,13 +39,28 @@ const rowCodes = new Set([
 ]);
 
 /**
- * Codes raised before the first part is written: login, rights, unknown database, table or column, the statement
- * itself.
+ * Codes of a refusal, each with why nothing was written then. Nothing else is one, also where an insert makes one part:
+ * limits of time and KILL QUERY (159, 394) are looked at once more when everything is written.
  */
-const earlyCodes = new Set([16, 47, 60, 62, 73, 81, 115, 164, 192, 193, 194, 195, 291, 452, 497, 516]);
+const refusals: ReadonlyMap<number, string> = new Map([
+  [16, "no such column: names are resolved before the first block is read"],
+  [47, "unknown identifier: likewise"],
+  [60, "unknown table: likewise"],
+  [81, "unknown database: likewise"],
+  [62, "a syntax error: the statement is parsed first"],
+  [73, "an unknown format: likewise"],
+  [115, "an unknown setting: settings are applied before the statement runs"],
+  [452, "a setting that the profile forbids: likewise"],
+  [164, "a user or server that only reads: rights are checked before the statement runs"],
+  [291, "no access to the database: likewise"],
+  [497, "a missing right: likewise"],
+  [192, "an unknown user: the login comes before the statement"],
+  [193, "a wrong password: likewise"],
+  [194, "a missing password: likewise"],
+  [195, "an address that may not log in: likewise"],
+  [516, "a failed login: likewise"],
+]);
 
-/** The server does not know whether the insert took place. */
-const unknownStatus = 319;
 const violatedConstraint = 469;
 
 /** Whether a constraint of the table refuses a row. */
@@ -70,7 +85,7 @@ export function statementAnswer(reason: RequestFailure): FailedAnswer {
   // A port that does not understand a small statement is treated as a port of another protocol.
   if (reason.from === "garbled") return statementAnswer({ ...reason, from: "protocol" });
   const failure =
-    reason.from === "server" ? serverFailure(reason, { views: [], rows: 0, isOnePart: true }) : otherFailure(reason);
+    reason.from === "server" ? serverFailure(reason, { views: [], rows: 0, isOneBlock: true }) : otherFailure(reason);
   return { kind: "refused", failure: failure.class === "row" ? { ...failure, class: "setup" } : failure };
 }
 
@@ -134,8 +149,9 @@ function serverFailure(reason: Extract<RequestFailure, { from: "server" }>, targ
 }
 
 function isRefusal(failure: Failure, code: number, target: Target): boolean {
-  if (isFromView(failure.text, target) || isPushing(failure.text) || code === unknownStatus) return false;
-  return target.isOnePart || failure.class === "partitions" || failure.row !== undefined || earlyCodes.has(code);
+  if (isFromView(failure.text, target) || isPushing(failure.text)) return false;
+  if (refusals.has(code) || failure.class === "partitions") return true;
+  return failure.row !== undefined && target.isOneBlock;
 }
 
 /**

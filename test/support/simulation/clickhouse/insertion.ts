@@ -19,7 +19,10 @@ interface Into {
   context: WriteContext;
 }
 
-/** An error in the middle: after so many partitions, or before the first one. */
+/**
+ * An error in the middle: after so many partitions, before the first one, or, as limits of time are looked at once more,
+ * when everything is written.
+ */
 export interface Interruption {
   error: Error;
   after: number;
@@ -70,7 +73,7 @@ export class Insertion {
     const { table, context } = into;
     checkConstraints(table, rows);
     const partitions = this.#partitionsOf(table, rows);
-    const stop = interruption && latestStop(table, partitions.size, interruption);
+    const stop = interruption && Math.min(interruption.after, partitions.size);
     let done = 0;
     for (const [partition, part] of partitions) {
       if (done === stop) throw interruption!.error;
@@ -128,15 +131,6 @@ export class Insertion {
     }
     return partitions;
   }
-}
-
-/**
- * After how many partitions an interruption comes. An error after the last part of a table without replicas and views is
- * not known to happen, but for the one that says itself that it does not know (319).
- */
-function latestStop({ isReplicated, views }: SimulatedTable, partitions: number, { error, after }: Interruption) {
-  const isAtTheEnd = isReplicated || views.length > 0 || (error as { code?: number }).code === 319;
-  return Math.max(0, Math.min(after, isAtTheEnd ? partitions : partitions - 1));
 }
 
 function checkConstraints(table: SimulatedTable, rows: readonly Row[]): void {

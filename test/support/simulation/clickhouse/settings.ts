@@ -15,6 +15,7 @@ const defaults: Record<string, string> = {
   async_insert: "1",
   date_time_input_format: "best_effort",
   deduplicate_blocks_in_dependent_materialized_views: "1",
+  deduplicate_insert: "enable",
   enable_nullable_tuple_type: "0",
   input_format_allow_errors_num: "0",
   input_format_allow_errors_ratio: "0",
@@ -28,10 +29,14 @@ const defaults: Record<string, string> = {
   insert_deduplication_token: "",
   materialized_views_ignore_errors: "0",
   max_insert_block_size: "1048449",
+  max_insert_block_size_bytes: "0",
   max_partitions_per_insert_block: "100",
   min_insert_block_size_bytes: "268402944",
   min_insert_block_size_rows: "1048449",
   readonly: "0",
+  timeout_overflow_mode: "throw",
+  use_strict_insert_block_limits: "0",
+  wait_for_async_insert: "1",
 };
 
 /** What stands in an address and is no setting. */
