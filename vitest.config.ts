@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { isEveryCase } from "./test/support/cases.ts";
 import { memoryFolder } from "./test/support/memory-folder.ts";
 import { type Run, RunReporter } from "./test/support/run-reporter.ts";
 
@@ -12,6 +13,9 @@ const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "
 const mocked = ["test/unit/**/*.mocked.test.ts"];
 /** Those that take up to two minutes: each has a process of its own, which what it leaves behind ends with. */
 const long = ["test/{e2e,faults,fuzz,security}/**/*.test.ts"];
+
+/** Tests of the Kafka that the other tests start, and of no part of Sluice. */
+const ofTestKafka = isEveryCase ? [] : ["test/integration/test-kafka/**"];
 
 /** Their files are on no disk, but for the long tests: these fill disks, and kill what writes to them. */
 const env = { TMPDIR: memoryFolder() };
@@ -101,7 +105,7 @@ export default defineConfig({
       projectOf("long", { include: long, globalSetup }),
       projectOf("whole", {
         include: ["test/**/*.test.ts"],
-        exclude: [...unit, ...long],
+        exclude: [...unit, ...long, ...ofTestKafka],
         isolate: false,
         env,
         globalSetup,

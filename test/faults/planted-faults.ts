@@ -185,4 +185,26 @@ export const plantedFaults: readonly PlantedFault[] = [
       },
     ],
   },
+  {
+    name: "an error after the only part called a refusal",
+    edits: [
+      {
+        file: "engine/sinks/clickhouse/transport/failures.ts",
+        find: `return failure.row !== undefined && target.isOneBlock;`,
+        replace: `return failure.row !== undefined || target.views.length === 0;`,
+      },
+    ],
+  },
+  {
+    name: "an owner check that is open while it asks",
+    edits: [
+      {
+        file: "engine/sources/kafka/group/owner-check.ts",
+        find: `      await this.#check();
+      this.#confirmed = asked;`,
+        replace: `      this.#confirmed = asked;
+      await this.#check();`,
+      },
+    ],
+  },
 ];

@@ -134,7 +134,7 @@ describe("a probe finds", () => {
     const sink = await sinkAt(server.url, "indexed", [["s", "string", "String"]]);
     const block = encoded(sink, events({ s: "1" }, { s: "x" }));
     expect(await sink.insert(block, "t", patient)).toMatchObject({
-      kind: "refused",
+      kind: "unknown",
       failure: { class: "row", code: 6 },
     });
     expect(await sink.probe(block, patient)).toEqual({ kind: "found", rows: [] });

@@ -39,35 +39,46 @@ function insertedTwice(profile: string, table: string): Promise<{ answers: Answe
   });
 }
 
+async function expectUnchanged(profile: string): Promise<void> {
+  expect(await insertedTwice(profile, "t")).toEqual({ answers: [ok, ok, ok], parts: 1, rows: 40 });
+}
+
+test("a profile that does not deduplicate inserts changes nothing: one part, once", async () => {
+  await expectUnchanged("<deduplicate_insert>disable</deduplicate_insert>");
+});
+
 test.each([
-  ["does not deduplicate inserts", "<deduplicate_insert>disable</deduplicate_insert>"],
   [
     "splits an insert into blocks",
     "<use_strict_insert_block_limits>1</use_strict_insert_block_limits><max_insert_block_size_bytes>100</max_insert_block_size_bytes>",
   ],
   ["inserts asynchronously", "<async_insert>1</async_insert><wait_for_async_insert>0</wait_for_async_insert>"],
-])("a profile that %s changes nothing: one part, once", async (_title, profile) => {
-  expect(await insertedTwice(profile, "t")).toEqual({ answers: [ok, ok, ok], parts: 1, rows: 40 });
+])("a profile that %s changes nothing: one part, once", { tags: ["rest"] }, async (_title, profile) => {
+  await expectUnchanged(profile);
 });
 
-test("a profile that ends slow statements without an error does not make rows that are not there an answer of success", async () => {
-  const profile = "<timeout_overflow_mode>break</timeout_overflow_mode>";
-  const [answer, rows] = await clickhouse.as({ profile }, async (server) => {
-    const proxy = await ClickHouseProxy.start(server.url);
-    // The embedded server has a limit of its own, which no profile changes.
-    proxy.decideInserts(() => ({ kind: "pass", parameters: { max_execution_time: "1" } }));
-    const sink = sinkOn({ ...server, url: proxy.url }, { fields: [["id", "int", "Int64"]], table: "slow" });
-    expect(await sink.open(patient)).toEqual(ok);
-    const inserted = await sink.insert(encoded(sink, events(...ids)), "a", patient);
-    const [counted] = await server.query<{ rows: string }>("SELECT count() AS rows FROM d.slow");
-    await sink.close();
-    await proxy.close();
-    return [inserted, Number(counted!.rows)] as const;
-  });
-  expect([answer.kind, rows]).toEqual(["unknown", 0]);
-});
+test(
+  "a profile that ends slow statements without an error does not make rows that are not there an answer of success",
+  { tags: ["rest"] },
+  async () => {
+    const profile = "<timeout_overflow_mode>break</timeout_overflow_mode>";
+    const [answer, rows] = await clickhouse.as({ profile }, async (server) => {
+      const proxy = await ClickHouseProxy.start(server.url);
+      // The embedded server has a limit of its own, which no profile changes.
+      proxy.decideInserts(() => ({ kind: "pass", parameters: { max_execution_time: "1" } }));
+      const sink = sinkOn({ ...server, url: proxy.url }, { fields: [["id", "int", "Int64"]], table: "slow" });
+      expect(await sink.open(patient)).toEqual(ok);
+      const inserted = await sink.insert(encoded(sink, events(...ids)), "a", patient);
+      const [counted] = await server.query<{ rows: string }>("SELECT count() AS rows FROM d.slow");
+      await sink.close();
+      await proxy.close();
+      return [inserted, Number(counted!.rows)] as const;
+    });
+    expect([answer.kind, rows]).toEqual(["unknown", 0]);
+  },
+);
 
-test("a table that collects inserts is not written before it is altered", async () => {
+test("a table that collects inserts is not written before it is altered", { tags: ["rest"] }, async () => {
   await clickhouse.as({}, async (server) => {
     const sink = sinkOn(server, { fields: [["id", "int", "Int64"]], table: "collected" });
     const remedy = "ALTER TABLE `d`.`collected` MODIFY SETTING async_insert = 0";

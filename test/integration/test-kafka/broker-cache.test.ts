@@ -1,4 +1,3 @@
-/** @module-tag rest */
 import { randomUUID } from "node:crypto";
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";

@@ -1,4 +1,3 @@
-/** @module-tag rest */
 import kafkajs from "kafkajs";
 import { expect, test } from "vitest";
 import { type ConnectionParams, mechanisms, type Protocol } from "../../support/kafka/access.ts";

@@ -1,4 +1,3 @@
-/** @module-tag rest */
 import { expect, test } from "vitest";
 import { brokerObstacle } from "../../support/kafka/obstacle.ts";
 import { registerReadCodecs } from "../../support/kafka/read-codecs.ts";

@@ -1,4 +1,3 @@
-/** @module-tag rest */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";

@@ -8,7 +8,7 @@ import { arbitraryPipeline } from "./arbitrary-pipeline.ts";
 import { respelled } from "./respelled.ts";
 import { runsOf } from "../../support/cases.ts";
 
-const numRuns = runsOf(300);
+const numRuns = runsOf(180);
 const seeds = fc.nat();
 
 /** Transforms of one type for one source cannot be told apart by what they are for, so their order has a meaning. */
@@ -89,9 +89,9 @@ describe("two spellings of one meaning", () => {
       fc.property(pipelines, seeds, (document, seed) => {
         if (JSON.stringify(respelled(document, seed)) !== JSON.stringify(document)) different += 1;
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
-    expect(different).toBeGreaterThan(190);
+    expect(different).toBeGreaterThan(55);
   });
 });
 

@@ -83,7 +83,7 @@ describe("an insert of three partitions that meets", () => {
     ["too many parts", { kind: "error", code: 252, after: 0 }, transient, 0],
     ["a lack of memory in the middle", { kind: "error", code: 241, after: 1 }, transient, 1],
     ["a table that is read-only", { kind: "error", code: 242 }, transient, 0],
-    ["a timeout late", { kind: "error", code: 159, after: 9 }, transient, 2],
+    ["a timeout when all is written", { kind: "error", code: 159, after: 9 }, transient, 3],
     ["an unknown table", { kind: "error", code: 60 }, { kind: "refused", failure: { class: "setup", code: 60 } }, 0],
     [
       "an error in its own words",

@@ -48,15 +48,15 @@ async function goesOnAfter(name: RequestName, trouble: Trouble): Promise<void> {
 describe("a source goes on", () => {
   const errors: [RequestName, Trouble][] = [
     ["Fetch", { kind: "error", code: "NOT_LEADER_OR_FOLLOWER" }],
-    ["Fetch", { kind: "empty" }],
-    ["ListOffsets", { kind: "error", code: "NOT_LEADER_OR_FOLLOWER" }],
-    ["Metadata", { kind: "error", code: "LEADER_NOT_AVAILABLE" }],
     ["JoinGroup", { kind: "error", code: "COORDINATOR_LOAD_IN_PROGRESS" }],
-    ["SyncGroup", { kind: "error", code: "REBALANCE_IN_PROGRESS" }],
     ["OffsetCommit", { kind: "error", code: "ILLEGAL_GENERATION" }],
     ["Heartbeat", { kind: "error", code: "UNKNOWN_MEMBER_ID" }],
   ];
   const others: [RequestName, Trouble][] = [
+    ["Fetch", { kind: "empty" }],
+    ["ListOffsets", { kind: "error", code: "NOT_LEADER_OR_FOLLOWER" }],
+    ["Metadata", { kind: "error", code: "LEADER_NOT_AVAILABLE" }],
+    ["SyncGroup", { kind: "error", code: "REBALANCE_IN_PROGRESS" }],
     ["Fetch", { kind: "error", code: "KAFKA_STORAGE_ERROR" }],
     ["FindCoordinator", { kind: "error", code: "COORDINATOR_NOT_AVAILABLE" }],
     ["OffsetFetch", { kind: "error", code: "COORDINATOR_LOAD_IN_PROGRESS" }],
