@@ -21,6 +21,8 @@ export default defineConfig({
     setupFiles: ["test/faults/mutants/reach.ts"],
     sequence: { sequencer: AsListed },
     experimental: { fsModuleCache: true, fsModuleCachePath: ".cache/modules" },
+    // Every test runs, whatever its tags.
+    strictTags: false,
     pool: "forks",
     maxWorkers: 1,
     testTimeout: 60_000,

@@ -86,13 +86,16 @@ const stateOf = (engine: ModelEngine): unknown => {
 };
 
 const of = (all: PipelineText[], ids: string[]): PipelineText[] => all.filter(({ id }) => ids.includes(id));
-/** Those whose changes make each call once. */
+/** Those whose changes make each kind of call, and the others. */
 const some = ["newcomer", "hot-edit", "edited", "made-anew", "terminated", "deleted"];
+const others = ["newcomer", "renamed", "stopped", "resumed", "anew-at-rest", "deleted"];
 const title = "is carried on: nothing twice, nothing left undone, all recorded";
 
 test(`a kill at any step of a change ${title}`, () => isCarriedOn(of(before, some), of(after, some), 26));
 
-test(`a kill at any step of any kind of change ${title}`, { tags: ["rest"] }, () => isCarriedOn(before, after, 42));
+test(`a kill at any step of another change ${title}`, { tags: ["rest"] }, () =>
+  isCarriedOn(of(before, others), of(after, others), 22),
+);
 
 async function isCarriedOn(from: PipelineText[], to: PipelineText[], steps: number): Promise<void> {
   const moments = await leftAtEachMoment(from, to);

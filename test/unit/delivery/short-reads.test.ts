@@ -16,7 +16,7 @@ beforeAll(async () => void ({ journal, letters, close } = await openJournal()));
 
 afterAll(() => close());
 
-/** Work that a pipeline may have done when its source misses some: with more it is settled in nearly all stories. */
+/** How far a pipeline may have come when its source misses some, in turns of work. */
 const lastTurns = isEveryCase ? 40 : 10;
 
 const event = (key: string, fate: Fate = "row") => ({ key, fate, partition: 1 });

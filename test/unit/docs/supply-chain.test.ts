@@ -56,7 +56,7 @@ describe("packages", () => {
   });
 });
 
-describe("the bill of materials", () => {
+describe("the bill of materials", { tags: ["rest"] }, () => {
   let components: Component[];
 
   beforeAll(() => {

@@ -19,10 +19,16 @@ const strict = (): Ajv => {
   return new Ajv({ strict: true, ...loose, keywords, formats, logger: false });
 };
 
+function expectStrict(file: string): void {
+  strict().compile(schemaIn(file));
+}
+
 describe("a process that starts does not check the schemas of this repository: each is valid, and strict, here", () => {
-  test.each(files)("%s", (file) => {
-    strict().compile(schemaIn(file));
-  });
+  const first = "pipeline-v3.schema.json";
+
+  test(first, () => expectStrict(first));
+
+  test.each(files.filter((file) => file !== first))("%s", { tags: ["rest"] }, expectStrict);
 
   test("which would show a keyword that is misspelt, and one with a value of another type", () => {
     expect(() => strict().compile({ type: "string", minimumLength: 1 })).toThrow("unknown keyword");

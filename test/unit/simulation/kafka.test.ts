@@ -214,23 +214,27 @@ describe("a source", () => {
     await world.settled(of.close());
   });
 
-  test("counts a commit of a foreign member for nothing, and goes on where it was after the offsets expired", async () => {
-    const { kafka } = begin();
-    world.produceAll(5);
-    const of = world.reading();
-    await world.until(() => of.read.length === 15);
-    await world.settled(of.close());
-    expect(kafka.expire(group)).toBe(true);
-    const foreign = kafka.foreign(group, { clientId: "tool", topics: [topic] });
-    await world.until(() => foreign.commit(topic, 0, 2, "mine"));
-    const again = world.reading({ journal: of.journal });
-    await world.until(() => again.heardOf("foreignMembers").length > 0);
-    foreign.leave();
-    world.produceAll(5, "b");
-    await world.until(() => again.read.length === 15);
-    expect(again.offsets()).toEqual({ 0: [5, 6, 7, 8, 9], 1: [5, 6, 7, 8, 9], 2: [5, 6, 7, 8, 9] });
-    await world.settled(again.close());
-  });
+  test(
+    "counts a commit of a foreign member for nothing, and goes on where it was after the offsets expired",
+    { tags: ["rest"] },
+    async () => {
+      const { kafka } = begin();
+      world.produceAll(5);
+      const of = world.reading();
+      await world.until(() => of.read.length === 15);
+      await world.settled(of.close());
+      expect(kafka.expire(group)).toBe(true);
+      const foreign = kafka.foreign(group, { clientId: "tool", topics: [topic] });
+      await world.until(() => foreign.commit(topic, 0, 2, "mine"));
+      const again = world.reading({ journal: of.journal });
+      await world.until(() => again.heardOf("foreignMembers").length > 0);
+      foreign.leave();
+      world.produceAll(5, "b");
+      await world.until(() => again.read.length === 15);
+      expect(again.offsets()).toEqual({ 0: [5, 6, 7, 8, 9], 1: [5, 6, 7, 8, 9], 2: [5, 6, 7, 8, 9] });
+      await world.settled(again.close());
+    },
+  );
 
   test("goes on where a person has moved the group", async () => {
     const { kafka } = begin();
@@ -304,29 +308,33 @@ describe("a source", () => {
     await world.settled(anew.close());
   });
 
-  test("does not skip what a log lost that has grown again, when the group is shared out anew", async () => {
-    const { kafka } = begin({ topics: { orders: 1 } });
-    kafka.produce(topic, 0, some(5));
-    kafka.produce(topic, 0, some(5, "b"));
-    const of = world.reading();
-    await world.until(() => of.read.length === 10);
-    expect(kafka.truncate(topic, 0, 7)).toBe(5);
-    await world.until(() => Object.keys(of.journal.progress().notes?.cutLogs ?? {}).length > 0);
-    kafka.produce(topic, 0, some(10, "new"));
-    for (const partitions of [2, 3]) {
-      kafka.grow(topic, partitions);
-      kafka.produce(topic, partitions - 1, some(1, "grown"));
-      await world.until(() => of.offsets()[partitions - 1] !== undefined, 200_000);
-      await world.clock.pass(60_000);
-      expect(of.offsets()[0]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    }
-    expect(of.heardOf("paused").at(-1)).toMatchObject({ pause: { class: "lost" } });
-    await world.settled(of.close());
-    const again = world.reading({ journal: of.journal, options: { on_lost: "skip" } });
-    await world.until(() => again.read.length === 10);
-    expect(again.offsets()).toEqual({ 0: [5, 6, 7, 8, 9, 10, 11, 12, 13, 14] });
-    await world.settled(again.close());
-  });
+  test(
+    "does not skip what a log lost that has grown again, when the group is shared out anew",
+    { tags: ["rest"] },
+    async () => {
+      const { kafka } = begin({ topics: { orders: 1 } });
+      kafka.produce(topic, 0, some(5));
+      kafka.produce(topic, 0, some(5, "b"));
+      const of = world.reading();
+      await world.until(() => of.read.length === 10);
+      expect(kafka.truncate(topic, 0, 7)).toBe(5);
+      await world.until(() => Object.keys(of.journal.progress().notes?.cutLogs ?? {}).length > 0);
+      kafka.produce(topic, 0, some(10, "new"));
+      for (const partitions of [2, 3]) {
+        kafka.grow(topic, partitions);
+        kafka.produce(topic, partitions - 1, some(1, "grown"));
+        await world.until(() => of.offsets()[partitions - 1] !== undefined, 200_000);
+        await world.clock.pass(60_000);
+        expect(of.offsets()[0]).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      }
+      expect(of.heardOf("paused").at(-1)).toMatchObject({ pause: { class: "lost" } });
+      await world.settled(of.close());
+      const again = world.reading({ journal: of.journal, options: { on_lost: "skip" } });
+      await world.until(() => again.read.length === 10);
+      expect(again.offsets()).toEqual({ 0: [5, 6, 7, 8, 9, 10, 11, 12, 13, 14] });
+      await world.settled(again.close());
+    },
+  );
 
   test("reads a topic that was created again, also where it committed offsets of the former one afterwards", async () => {
     const { kafka } = begin();

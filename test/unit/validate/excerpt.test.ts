@@ -3,7 +3,7 @@ import { load } from "../../../reconciler/desired/load.ts";
 import { excerptsOf } from "../../../reconciler/language/excerpt.ts";
 import { problem, type Problem } from "../../../reconciler/language/problem.ts";
 import { textReport } from "../../../reconciler/validate/formats/text.ts";
-import { changedIn, fileOf, goodPipeline, joinPipeline, kafkaPipeline } from "../../support/pipeline-file.ts";
+import { changedIn, fileOf, goodPipeline, kafkaPipeline } from "../../support/pipeline-file.ts";
 
 /** What the excerpt of line and column looks like; undefined where there is none. */
 function excerptAt(text: string, line: number, column: number, path = "orders.yaml"): string | undefined {
@@ -121,7 +121,7 @@ describe("no excerpt shows", () => {
 });
 
 test("files with errors come first where there are too many files", () => {
-  const files = Array.from({ length: 250 }, (_, index) => fileOf(joinPipeline, `f${index}.yaml`));
+  const files = Array.from({ length: 250 }, (_, index) => fileOf("version: v3\n", `f${index}.yaml`));
   const problems = files.map(({ path }, index) => ({
     ...at(path, 1, 1),
     ...(index < 249 && { severity: "warning" as const }),

@@ -74,17 +74,13 @@ test("the setting names every format", () => {
 });
 
 describe("sarif", () => {
-  const check = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(
-    JSON.parse(published("sarif-schema-2.1.0.json")),
-  );
-  test.each([
-    ["problems of every kind", all],
-    ["no problem", { problems: [], files: [] }],
-  ])("%s keep the published schema", (_, report) => {
-    expect(check(sarifOf(report)), JSON.stringify(check.errors)).toBe(true);
-  });
-
-  test("the schema refuses what is wrong", () => {
+  test("keeps the published schema, which refuses what is wrong", { tags: ["rest"] }, () => {
+    const check = new Ajv({ strict: false, validateFormats: false, unicodeRegExp: false }).compile(
+      JSON.parse(published("sarif-schema-2.1.0.json")),
+    );
+    for (const report of [all, { problems: [], files: [] }]) {
+      expect(check(sarifOf(report)), JSON.stringify(check.errors)).toBe(true);
+    }
     const wrong = sarifOf(all);
     wrong.runs[0].results[0].level = "fatal";
     expect(check(wrong)).toBe(false);
