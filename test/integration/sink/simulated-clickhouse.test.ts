@@ -128,6 +128,9 @@ async function onReal(name: string, steps: readonly Step[], partitionBy: string,
     const answer = await take(sink, step, async (other) => {
       if (other.do === "drop partition") {
         await server.client.command({ query: `ALTER TABLE d.${name} DROP PARTITION ${other.partition}` });
+        // Its parts, and the numbers of their blocks, are seen for longer where a merge or a reading still holds them.
+        const left = `SELECT name FROM system.parts WHERE database = 'd' AND table = '${name}' AND partition = '${other.partition}'`;
+        await expect.poll(() => server.query(left)).toEqual([]);
       } else if (other.do === "other writer") {
         const table = `d.${name}`;
         await server.client.insert({ table, values: other.rows, format: "JSONEachRow" });
