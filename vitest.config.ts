@@ -29,13 +29,13 @@ const tags = [
 const runs: Record<string, Run & { tagsFilter: string[] }> = {
   push: {
     command: "npm test",
-    processorSeconds: 300,
+    processorSeconds: 350,
     leavesOut: (its) => its.includes("rest"),
     tagsFilter: ["!rest"],
   },
   rest: {
     command: "npm run test:rest",
-    processorSeconds: 400,
+    processorSeconds: 430,
     leavesOut: (its) => !its.includes("rest"),
     tagsFilter: ["rest"],
   },

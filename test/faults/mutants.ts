@@ -79,7 +79,7 @@ export function lineOf({ room, killed, mutants, seconds }: Score): string {
 }
 
 /** The part of the mutants of a room that its tests kill at the least; of the rest, some change nothing that can be seen. */
-const leastKilled = 0.5;
+const leastKilled = 0.4;
 
 /** The rooms whose tests find too little. */
 export function tooLittleFound(scores: readonly Score[]): string[] {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { streamFeed } from "../../../engine/core/positions.ts";
+import { joinFeed, streamFeed } from "../../../engine/core/positions.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { drawRun } from "../../../engine/state/runs.ts";
@@ -72,6 +72,20 @@ test("what a source notes beside positions stays until it notes something else",
   const others = { topicIds: { "cluster/orders": ["one", "two"] } };
   await journal.place("orders", {}, { notes: others });
   expect(journal.progress("orders")).toMatchObject({ positions: { a: 1, b: 2 }, notes: others });
+});
+
+test("the rows of a join wait from the commit that made them until they are settled or dropped", async () => {
+  const made = record(1, { into: "join" });
+  await journal.prepare(made);
+  expect(journal.waitingRows("orders")).toBe(0);
+  await journal.commit({ ...made, joined: 42 });
+  await committed(2, 0, []);
+  await reopen();
+  expect(journal.waitingRows("orders")).toBe(42);
+  await journal.place("orders", { [joinFeed]: 40 });
+  expect(journal.waitingRows("orders")).toBe(2);
+  await journal.rowsDropped("orders");
+  expect(journal.waitingRows("orders")).toBe(0);
 });
 
 describe("keys", () => {
