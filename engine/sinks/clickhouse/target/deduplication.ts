@@ -1,7 +1,7 @@
 import type { Reading } from "../../../core/sink.ts";
 import { quoteTable, quoteText } from "../transport/quote.ts";
 import type { Select } from "../transport/sql.ts";
-import { numberIn, textIn } from "../transport/rows.ts";
+import { numberIn, type Row, textIn } from "../transport/rows.ts";
 import { deduplicationWindow } from "./statements.ts";
 import type { TableInfo } from "./table.ts";
 import { isUnreadable } from "../transport/request-error.ts";
@@ -31,8 +31,9 @@ const entriesSetting = {
 const secondsSetting = "replicated_deduplication_window_seconds";
 
 export async function readWindowDefaults(select: Select): Promise<WindowDefaults> {
-  const plain = await readSettings(select, "merge_tree_settings");
-  const replicated = await readSettings(select, "replicated_merge_tree_settings");
+  const names = [...Object.values(entriesSetting), secondsSetting];
+  const plain = await readSettings(select, "merge_tree_settings", names, numberIn);
+  const replicated = await readSettings(select, "replicated_merge_tree_settings", names, numberIn);
   return {
     plain: { ...builtIn.plain, entries: plain.get(entriesSetting.plain) ?? builtIn.plain.entries },
     replicated: {
@@ -42,12 +43,19 @@ export async function readWindowDefaults(select: Select): Promise<WindowDefaults
   };
 }
 
-async function readSettings(select: Select, table: string): Promise<Map<string, number>> {
+/** The values of settings by their names, read by `valueIn`; none where the user may not see them. */
+async function readSettings<Value>(
+  select: Select,
+  table: string,
+  names: readonly string[],
+  valueIn: (row: Row, field: string, question: string) => Value,
+): Promise<Map<string, Value>> {
   try {
-    const names = [...Object.values(entriesSetting), secondsSetting].map(quoteText).join(", ");
-    const rows = await select(`SELECT name, value FROM system.${table} WHERE name IN (${names})`);
+    const rows = await select(
+      `SELECT name, value FROM system.${table} WHERE name IN (${names.map(quoteText).join(", ")})`,
+    );
     const question = `system.${table}`;
-    return new Map(rows.map((row) => [textIn(row, "name", question), numberIn(row, "value", question)]));
+    return new Map(rows.map((row) => [textIn(row, "name", question), valueIn(row, "value", question)]));
   } catch (error) {
     if (isUnreadable(error)) return new Map();
     throw error;
@@ -60,21 +68,11 @@ async function readSettings(select: Select, table: string): Promise<Map<string, 
  */
 export async function whyAsynchronous(select: Select, table: TableInfo): Promise<string | undefined> {
   const said = /\basync_insert = '?(\w+)/.exec(table.engine_full)?.[1];
-  const value = said ?? (await readText(select, "merge_tree_settings", "async_insert"));
+  const name = "async_insert";
+  const value = said ?? (await readSettings(select, "merge_tree_settings", [name], textIn)).get(name);
   if (value === undefined || value === "0" || value === "false") return undefined;
   const remedy = `ALTER TABLE ${quoteTable(table.database, table.name)} MODIFY SETTING async_insert = 0`;
   return `has the setting async_insert = ${value}, so an insert is collected with others whatever it asks for, and a repeat is not recognised by its token: run ${remedy}`;
-}
-
-/** The value of a setting; undefined where it is not known, or cannot be read. */
-async function readText(select: Select, table: string, name: string): Promise<string | undefined> {
-  try {
-    const [row] = await select(`SELECT value FROM system.${table} WHERE name = ${quoteText(name)}`);
-    return row && textIn(row, "value", `system.${table}`);
-  } catch (error) {
-    if (isUnreadable(error)) return undefined;
-    throw error;
-  }
 }
 
 /** Whether the table counts its blocks per partition, in a store that it shares with other servers. */
