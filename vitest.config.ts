@@ -9,9 +9,9 @@ import { type Run, RunReporter } from "./test/support/run-reporter.ts";
 
 /** Tests that need neither the built program nor a server. */
 const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "test/architecture.test.ts"];
-/** Those of them that replace modules: each needs modules of its own. The others share theirs, as loading them takes longer than most tests. */
-const mocked = ["test/unit/**/*.mocked.test.ts"];
-/** Those that take up to two minutes: each has a process of its own, which what it leaves behind ends with. */
+/** Those that replace modules: each needs modules of its own. The others share theirs, as loading them takes longer than most tests. */
+const mocked = ["test/unit/**/*.mocked.test.ts", "test/fuzz/world.test.ts"];
+/** Those that take up to two minutes. */
 const long = ["test/{e2e,faults,fuzz,security}/**/*.test.ts"];
 
 /** Tests of the Kafka that the other tests start, and of no part of Sluice. */
@@ -67,7 +67,7 @@ function mayHoldRest(path: string, seen = new Set<string>()): boolean {
 
 /** When a file runs: first the long ones, then the others, by the modules that they share. */
 function turnOf({ project }: TestSpecification): number {
-  return ["long", "whole"].indexOf(project.name) + 1 || 3;
+  return ["long", "mocked", "whole"].indexOf(project.name) + 1 || 4;
 }
 
 /** Runs the long tests first: at the end, one of them would keep one worker busy and leave the others idle. */
@@ -102,7 +102,7 @@ export default defineConfig({
     projects: [
       projectOf("unit", { include: unit, exclude: mocked, isolate: false, env }),
       projectOf("mocked", { include: mocked, env }),
-      projectOf("long", { include: long, globalSetup }),
+      projectOf("long", { include: long, exclude: mocked, isolate: false, globalSetup }),
       projectOf("whole", {
         include: ["test/**/*.test.ts"],
         exclude: [...unit, ...long, ...ofTestKafka],

@@ -18,7 +18,7 @@ import { recordKafka } from "./peers-kafka.ts";
 import { isLongForm, seed, triesOf } from "./tries.ts";
 
 /** Answers. */
-const runs = triesOf(60);
+const runs = triesOf(24);
 /** `FUZZ_PEER` names one of them: a case is repeated by its seed with `FUZZ_RUNS=1`. */
 const only = process.env["FUZZ_PEER"];
 

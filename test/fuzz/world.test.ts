@@ -39,7 +39,7 @@ test.skipIf(isLongForm || again !== undefined)(
   `${title}: in more worlds`,
   { tags: ["rest"], timeout: 600_000 },
   async () => {
-    const met = await livesThrough(20, seed + 1);
+    const met = await livesThrough(10, seed + 1);
     // A kind of thing that never happens tests nothing; some are too rare for so few worlds.
     expect(kinds.filter((kind) => !met.has(kind)).length).toBeLessThan(kinds.length / 2);
   },

@@ -17,7 +17,7 @@ import { Stalls } from "./stalls.ts";
 /** Who reaches the OTLP ports may send events, and nothing else: a body costs them no more than it costs us. */
 
 const rounds = isFull ? 5 : 1;
-const size = (isFull ? largestBody : largestBody / 32) - 1024;
+const size = (isFull ? largestBody : largestBody / 64) - 1024;
 
 /** In the long form: milliseconds of CPU time that the main thread may take without a turn for others. */
 const longestStall = 250;

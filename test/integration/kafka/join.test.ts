@@ -61,11 +61,11 @@ test(
     }),
 );
 
-test("a key with 20,000 left events: the right one makes all of their rows in one step", { tags: ["rest"] }, () =>
+test("a key with 8,000 left events: the right one makes all of their rows in one step", { tags: ["rest"] }, () =>
   atDesk(async (desk) => {
     const { scene } = desk;
-    await scene.create(desk.config({ sink: { max_batch_size: 4_000 } }));
-    const count = 20_000;
+    await scene.create(desk.config({ sink: { max_batch_size: 2_000 } }));
+    const count = 8_000;
     const events = Array.from({ length: count }, (_, id) => JSON.stringify({ id, customer_id: 7 }));
     await scene.kafka.produce(scene.topic, events, { partition: 0 });
     await desk.buffers(count, 0);

@@ -21,18 +21,6 @@ async function committed(kafka: TestKafka, group: string, topic: string): Promis
   return (await kafka.groups.offsets(group, topic)).reduce((sum, { offset }) => sum + offset, 0);
 }
 
-test("a pipeline that starts while no broker answers is paused, and goes on when one does", () =>
-  inSceneOfRegistry(async (scene) => {
-    await scene.produce(1, 50);
-    await registry().end();
-    await scene.create();
-    const { paused } = await scene.until((health) => health.paused?.class === "source");
-    expect(paused?.way_out).toContain("brokers");
-    await registry().start();
-    await scene.holds(span(1, 50));
-    await scene.until((health) => health.paused === undefined);
-  }));
-
 test("topics of two clusters are joined, each read by a consumer group of its own cluster", () =>
   atDesk(async (desk) => {
     const { scene } = desk;
@@ -68,25 +56,32 @@ test("goes on in both clusters after a restart, where it stood", () =>
     expect(counters).toMatchObject({ positions_moved: 0, events_skipped: 0, positions_skipped: 0 });
   }));
 
-test("a cluster that is killed is a pause that names it, the other one is read on, and when it comes back it is, too", () =>
-  atDesk(async (desk) => {
-    const { scene } = desk;
-    await scene.create(desk.config());
-    await desk.names(["7", "Ann"]);
-    await desk.buffers(0, 1);
-    await registry().kill();
-    await desk.orders([1, 7], [2, 8]);
-    await desk.holds([1, "Ann"]);
-    await desk.buffers(1, 1);
-    const [address] = registry().connectionParams().brokers;
-    const { paused } = await scene.until((health) => health.paused?.class === "source");
-    expect(paused?.text).toMatch(`Kafka at ${address}: `);
-    await registry().start();
-    await scene.until((health) => health.paused === undefined);
-    await desk.names(["8", "Bob"]);
-    await desk.holds([1, "Ann"], [2, "Bob"]);
-    await scene.stop();
-    expect(await committed(registry(), scene.group, desk.customers)).toBe(2);
+test("a cluster that is killed is a pause that names it, also of a pipeline that starts then; the other cluster is read on, and when it comes back it is, too", () =>
+  inSceneOfRegistry(async (late) => {
+    await late.produce(1, 50);
+    await atDesk(async (desk) => {
+      const { scene } = desk;
+      await scene.create(desk.config());
+      await desk.names(["7", "Ann"]);
+      await desk.buffers(0, 1);
+      await registry().kill();
+      await late.create();
+      await desk.orders([1, 7], [2, 8]);
+      await desk.holds([1, "Ann"]);
+      await desk.buffers(1, 1);
+      const [address] = registry().connectionParams().brokers;
+      const { paused } = await scene.until((health) => health.paused?.class === "source");
+      expect(paused?.text).toMatch(`Kafka at ${address}: `);
+      const { paused: ofLate } = await late.until((health) => health.paused?.class === "source");
+      expect(ofLate?.way_out).toContain("brokers");
+      await registry().start();
+      for (const each of [scene, late]) await each.until((health) => health.paused === undefined);
+      await late.holds(span(1, 50));
+      await desk.names(["8", "Bob"]);
+      await desk.holds([1, "Ann"], [2, "Bob"]);
+      await scene.stop();
+      expect(await committed(registry(), scene.group, desk.customers)).toBe(2);
+    });
   }));
 
 test("offsets that a person moves in one cluster are taken, and in the other one it goes on", () =>
