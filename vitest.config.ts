@@ -100,12 +100,13 @@ export default defineConfig({
     reporters:
       run === undefined ? ["default", ["json", { outputFile: ".cache/test-report.json" }]] : [new RunReporter(run)],
     projects: [
-      projectOf("unit", { include: unit, exclude: mocked, isolate: false, env }),
+      ...(run === undefined ? [projectOf("unit", { include: unit, exclude: mocked, isolate: false, env })] : []),
       projectOf("mocked", { include: mocked, env }),
       projectOf("long", { include: long, exclude: mocked, isolate: false, globalSetup }),
       projectOf("whole", {
         include: ["test/**/*.test.ts"],
-        exclude: [...unit, ...long, ...ofTestKafka],
+        // Of a whole run it has the unit tests too: their processes have loaded most of the modules already.
+        exclude: [...(run === undefined ? unit : mocked), ...long, ...ofTestKafka],
         isolate: false,
         env,
         globalSetup,

@@ -16,7 +16,7 @@ interface Suite {
 const suites: readonly Suite[] = [
   { tests: "push", picked: ["test/fuzz/world.test.ts"] },
   { tests: "push", picked: ["test/fuzz/stream.test.ts", "test/fuzz/delivery.test.ts"] },
-  { tests: "push", picked: ["--project", "unit", "--project", "mocked"] },
+  { tests: "push", picked: ["test/unit", "test/conformance"] },
   { tests: "rest", picked: ["test/fuzz/world.test.ts", "test/fuzz/delivery.test.ts"] },
 ];
 

@@ -43,7 +43,13 @@ function deedsOf(request: PullRequest): string[] {
 
 const numbered = pullRequests.map((request, number) => ({ ...request, number }));
 const ofEachClass = differing(numbered, classesOf);
-const others = (isEveryCase ? numbered : differing(numbered, deedsOf)).filter((one) => !ofEachClass.includes(one));
+const others = (isEveryCase ? numbered : everySecond(differing(numbered, deedsOf))).filter(
+  (one) => !ofEachClass.includes(one),
+);
+
+function everySecond<Item>(items: readonly Item[]): Item[] {
+  return items.filter((_, index) => index % 2 === 0);
+}
 
 async function happens(request: (typeof numbered)[number]): Promise<void> {
   const stage = { engine, kafka: kafka(), clickhouse, secrets };
