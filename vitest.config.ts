@@ -43,13 +43,17 @@ const runs: Record<string, Run & { tagsFilter: string[] }> = {
 const tests = process.env["TESTS"] ?? "";
 const run = runs[tests];
 
-/** Test files that would be loaded for nothing. */
+/** Run nightly: the answers of peers are always the same mutations in a run that is not, and each peer costs a process. */
+const nightly = isEveryCase ? [] : ["test/fuzz/peers.test.ts"];
+
+/** Test files that would be loaded for nothing, or run nightly. */
 function idleFiles(): string[] {
   if (run === undefined) return [];
   const files = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".test.ts"));
   return files
     .map((path) => join("test", path))
     .filter((path) => {
+      if (nightly.includes(path)) return true;
       const isWholeRest = readFileSync(path, "utf8").startsWith("/** @module-tag rest");
       return tests === "push" ? isWholeRest : !isWholeRest && !mayHoldRest(path);
     });
