@@ -27,6 +27,8 @@ export interface SchemaNode {
   pattern?: string;
   required?: string[];
   properties?: Record<string, SchemaNode>;
+  /** Of a mapping whose keys the file chooses. */
+  additionalProperties?: SchemaNode | boolean;
   items?: SchemaNode;
   oneOf?: SchemaNode[];
   default?: unknown;
@@ -84,7 +86,7 @@ const anyEntry = "[]";
 const secrets: readonly (readonly string[])[] = [...secretsIn(rootNode, [])];
 
 function* secretsIn(node: SchemaNode, path: readonly string[]): Iterable<readonly string[]> {
-  const { properties = {}, items, oneOf = [], "x-secret": secret } = resolved(node);
+  const { properties = {}, items = entryOf(resolved(node)), oneOf = [], "x-secret": secret } = resolved(node);
   if (secret === true) yield path;
   for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path, key]);
   if (items !== undefined) yield* secretsIn(items, [...path, anyEntry]);
@@ -94,8 +96,13 @@ function* secretsIn(node: SchemaNode, path: readonly string[]): Iterable<readonl
 /** The names of all fields of the format. */
 export const fieldNames: ReadonlySet<string> = new Set(namesIn(rootNode));
 
+/** What the values of a mapping are whose keys the file chooses; undefined for any other node. */
+export function entryOf({ additionalProperties }: SchemaNode): SchemaNode | undefined {
+  return typeof additionalProperties === "object" ? additionalProperties : undefined;
+}
+
 function* namesIn(node: SchemaNode): Iterable<string> {
-  const { properties = {}, items, oneOf = [] } = resolved(node);
+  const { properties = {}, items = entryOf(resolved(node)), oneOf = [] } = resolved(node);
   for (const [name, property] of Object.entries(properties)) {
     yield name;
     yield* namesIn(property);
@@ -124,7 +131,7 @@ function nodesAt(path: Path): SchemaNode[] {
 }
 
 function childrenOf(node: SchemaNode, segment: string | number): SchemaNode[] {
-  const { properties, items, oneOf } = resolved(node);
+  const { properties, items = entryOf(resolved(node)), oneOf } = resolved(node);
   const own = properties !== undefined && Object.hasOwn(properties, segment) ? properties[segment] : items;
   const effect = node["x-effect"];
   const inherited = own && { ...(effect && { "x-effect": effect }), ...resolved(own) };

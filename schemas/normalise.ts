@@ -110,7 +110,11 @@ function normaliseKafka(source: KafkaSourceDocument): KafkaSourceConfig {
 }
 
 function fieldsOf(fields: readonly SchemaFieldDocument[]): SchemaField[] {
-  return fields.map(({ name, type }) => ({ name, type: basicType(type) }));
+  return fields.map(({ name, type, required }) => ({
+    name,
+    type: basicType(type),
+    ...(required === false && { required }),
+  }));
 }
 
 function normaliseTransform(transform: TransformDocument): TransformConfig {

@@ -65,7 +65,7 @@ export interface WebhookSourceDocument {
   schema_fields: SchemaFieldDocument[];
 }
 /**
- * One declared field. It must be present and not null in every JSON event.
+ * One declared field. Unless it is not required, it must be present and not null in every JSON event.
  */
 export interface SchemaFieldDocument {
   /**
@@ -99,6 +99,10 @@ export interface SchemaFieldDocument {
     | "boolean"
     | "object"
     | "datetime";
+  /**
+   * Whether every event must have the field. One that is absent or null is NULL in a Nullable column, else what x-sluice.null says. Default: true.
+   */
+  required?: boolean;
 }
 /**
  * Events that are read from a Kafka topic.
@@ -742,7 +746,26 @@ export interface SluiceDirectives {
    */
   on_view_error?: "pause" | "skip";
   /**
+   * Further settings of sources, by their source_id.
+   */
+  sources?: {
+    [k: string]: SourceSettings;
+  };
+  /**
+   * What a column that is not Nullable stores for a field that is null or absent: its DEFAULT (where it has none, 0, an empty text and their like), zero in any case, or nothing: the event is a dead letter. Default: "default".
+   */
+  null?: "default" | "zero" | "reject";
+  /**
    * The run of another Sluice, as the pause PausedOwner names it: this one continues from the offsets that it committed.
    */
   take_over?: string;
+}
+/**
+ * What Sluice alone knows of a source.
+ */
+export interface SourceSettings {
+  /**
+   * What becomes of a record with a null value, which stands for a delete: skip it (counted), or make it a dead letter. Default: "skip".
+   */
+  on_tombstone?: "skip" | "dead_letter";
 }

@@ -20,10 +20,11 @@ export interface PipelineConfig {
 
 export type FieldType = "string" | "bool" | "int" | "uint" | "float" | "array" | "map";
 
-/** One declared field of an event. Every declared field must be present and non-null in every JSON event. */
+/** One declared field of an event. Unless `required` is false, it must be present and not null in every JSON event. */
 export interface SchemaField {
   name: string;
   type: FieldType;
+  required?: false;
 }
 
 export type SourceConfig = WebhookSourceConfig | KafkaSourceConfig | OtlpSourceConfig;
@@ -165,12 +166,25 @@ export interface EngineOptions {
    * without that view.
    */
   on_view_error: "pause" | "skip";
+  /**
+   * What a column that is not Nullable stores for a field that is null or absent. Absent: its DEFAULT, or the zero value
+   * where it has none. `zero`: the zero value. `reject`: nothing, the event is a dead letter.
+   */
+  null?: "zero" | "reject";
+  /** By the source_id; those with settings other than the defaults. */
+  sources?: Readonly<Record<string, SourceSettings>>;
   /** Where a Kafka group without offsets begins: `earliest`, `latest` or an ISO 8601 time. Absent: as the source says. */
   start?: string;
   /** The run of another Sluice whose committed offsets are taken over; the pause `PausedOwner` names it. */
   take_over?: string;
   /** The webhook's token, brought instead of generated: a secret reference such as `${env:ORDERS_TOKEN}`. */
   access_token?: string;
+}
+
+/** What Sluice alone knows of a source, where it is not the default. */
+export interface SourceSettings {
+  /** A record with a null value is a dead letter. Absent: it is skipped and counted. */
+  on_tombstone?: "dead_letter";
 }
 
 /** The options of a file that sets none. */
@@ -189,16 +203,23 @@ export function engineOptions(document: PipelineV3): EngineOptions {
     on_uncertain = defaultOptions.on_uncertain,
     on_lost = defaultOptions.on_lost,
     on_view_error = defaultOptions.on_view_error,
+    null: ofNull,
+    sources: written = {},
     start,
     take_over,
     access_token,
   } = document["x-sluice"] ?? {};
+  const sources = Object.entries(written).flatMap(([source_id, { on_tombstone }]): [string, SourceSettings][] =>
+    on_tombstone === "dead_letter" ? [[source_id, { on_tombstone }]] : [],
+  );
   return {
     create_table,
     on_uncertain,
     on_lost,
     on_view_error,
     ...(alter_table === true && { alter_table }),
+    ...(ofNull !== undefined && ofNull !== "default" && { null: ofNull }),
+    ...(sources.length > 0 && { sources: Object.fromEntries(sources) }),
     ...(start !== undefined && { start }),
     ...(take_over !== undefined && { take_over }),
     ...(access_token !== undefined && { access_token }),

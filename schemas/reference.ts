@@ -1,6 +1,6 @@
 import { format } from "prettier";
 import { otlpFields } from "./otlp-fields.ts";
-import { resolved, rootNode, type SchemaNode } from "./annotations.ts";
+import { entryOf, resolved, rootNode, type SchemaNode } from "./annotations.ts";
 import type { SchemaField } from "./pipeline.ts";
 
 /** One table: the fields of a mapping, at a place of the document such as `sources[] (kafka)`. */
@@ -27,6 +27,8 @@ function sectionsOf(): Section[] {
   const visit = (node: SchemaNode, place: string): void => {
     const { properties, items, oneOf = [] } = resolved(node);
     if (items !== undefined) visit(items, `${place}[]`);
+    const entry = entryOf(resolved(node));
+    if (entry !== undefined) visit(entry, `${place}.SOURCE_ID`);
     for (const variant of oneOf) visit(variant, `${place} (${variantName(variant)})`);
     if (properties === undefined || sectionOf(node, sections) !== undefined) return;
     sections.push({ place, anchor: anchorOf(place), node: resolved(node) });

@@ -21,7 +21,7 @@ export class MeasuredTransform {
 
   constructor(transform: Transform) {
     this.#transform = transform;
-    // The ingestor's check has no metrics of its own.
+    // The ingestor's check has no metrics of its own but that of what it skips.
     this.#component = transform.name === "ingestor" ? undefined : components[transform.name];
   }
 
@@ -45,8 +45,10 @@ export class MeasuredTransform {
   /** Reports what it did since the last report. */
   report(telemetry: Telemetry, pipeline_id: string): void {
     const { passed, dropped, rejected } = this.#count;
-    if (this.#component === undefined || passed + dropped + rejected === 0) return;
-    telemetry.transformed({ pipeline_id, component: this.#component, ...this.#count });
+    if (passed + dropped + rejected === 0) return;
+    if (this.#component !== undefined)
+      telemetry.transformed({ pipeline_id, component: this.#component, ...this.#count });
+    else if (dropped > 0) telemetry.tombstonesSkipped({ pipeline_id, count: dropped });
     this.#count = nothing();
   }
 }

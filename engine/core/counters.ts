@@ -39,6 +39,8 @@ export interface JoinHeld {
 export interface PipelineCounters {
   events_read: number;
   events_filtered: number;
+  /** Records of a topic with a null value, which were skipped. */
+  tombstones_skipped: number;
   /** Dropped by dedup. */
   duplicates_dropped: number;
   /** Of those: duplicates that waited until the original was in the table. */
@@ -84,6 +86,8 @@ export interface PipelineCounters {
   inserts_repeated: number;
   /** Rows that the server refused and that were taken out of their batch. */
   rows_excluded: number;
+  /** Times that its table was missing and was created. */
+  tables_created: number;
 }
 
 /** The counters of a pipeline that has done nothing yet. */
@@ -91,6 +95,8 @@ export function zeroCounters(): PipelineCounters {
   return {
     events_read: 0,
     events_filtered: 0,
+    tombstones_skipped: 0,
+    tables_created: 0,
     duplicates_dropped: 0,
     drops_waited: 0,
     drops_judged_again: 0,

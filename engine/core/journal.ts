@@ -45,7 +45,8 @@ export type BatchOrigin =
  * - `prepared`: no insert was sent, or each one so far was refused. An insert begins only after `target` is durable.
  * - `sent`: an insert may have been sent, and its rows may be in the table, all or some of them.
  * - `refused`: nothing was written, for sure. It is `prepared` again before the next insert.
- * - `viewFailed`: the table holds the rows; a materialized view on it failed.
+ * - `viewFailed`: the table holds the rows; a materialized view on it failed, with this error. Earlier versions stored
+ *   neither.
  * - `written`: settled. It is never sent again, and waits for its commit. `at`: when the server said OK, about, by the
  *   server's clock, in milliseconds since the epoch; absent where nothing was inserted.
  *
@@ -55,7 +56,7 @@ export type BatchState =
   | { kind: "prepared"; target?: Reading }
   | { kind: "sent"; target: Reading }
   | { kind: "refused"; target?: Reading }
-  | { kind: "viewFailed"; target: Reading }
+  | { kind: "viewFailed"; target: Reading; view?: string; error?: string }
   | { kind: "written"; target?: Reading; at?: number };
 
 /**

@@ -15,8 +15,9 @@ import type { Rejection } from "./dead-letter.ts";
  */
 export type Answer = { kind: "ok" } | { kind: "refused" | "unknown"; failure: Failure };
 
-/** The answer to a check, with what the table is like. */
-export type CheckAnswer = Exclude<Answer, { kind: "ok" }> | { kind: "ok"; table?: TableOrder };
+/** The answer to a check, with what the table is like, and the columns that `Readiness` has. */
+export type CheckAnswer =
+  Exclude<Answer, { kind: "ok" }> | { kind: "ok"; table?: TableOrder; zeroed?: string[]; atLeastOnce?: string };
 
 export interface Failure {
   class: "transient" | "disk" | "row" | "partitions" | "view" | "setup";
@@ -28,6 +29,8 @@ export interface Failure {
   text: string;
   /** For class `row`, when the server named it: index into the rows of the block, from 0. */
   row?: number;
+  /** For class `view`: the view, as `database.view`. */
+  view?: string;
   /** Of the network: no connection was made, or one gave no whole answer. */
   connection?: "none" | "lost";
 }
@@ -54,6 +57,17 @@ export interface Reading {
    * without its rows, and in records of former versions.
    */
   uptime?: number;
+  /**
+   * The server that answered. Absent for a table that is replicated, which is the same on each of its servers, and where the
+   * server does not tell.
+   */
+  server?: string;
+  /** The views that an insert feeds, as `database.view`, with their UUIDs, empty in a database without; absent without one. */
+  views?: Readonly<Record<string, string>>;
+  /** As `window`, of the target alone; absent without views. */
+  own?: { entries: number; seconds: number };
+  /** The tables that remember no insert, of those that one writes, as a sentence; absent where each remembers some. */
+  forgetful?: string;
   /** For how many inserts, and how many seconds (Infinity: always), the target and its views recognise a repeat. */
   window: { entries: number; seconds: number };
   /** When the table was last created or altered, by the server's clock, in milliseconds since the epoch; 0 if that is not known. */
@@ -109,6 +123,8 @@ export interface Sink {
   check(signal: AbortSignal): Promise<CheckAnswer>;
   /** Why the target cannot drop a repeated insert, with the statement that changes that; undefined if it can. Known after `open`. */
   readonly atLeastOnce: string | undefined;
+  /** How many tables it has created, as the file asks for it; absent for none. */
+  readonly created?: number;
   /**
    * Reads the target. With `isFresh` false an earlier reading is enough, if few inserts and seconds have passed since:
    * an older one only makes a batch count as uncertain sooner. An answer that is not ok where the server gave none.

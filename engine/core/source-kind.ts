@@ -32,8 +32,8 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
   serversOf(source: Config): readonly { field: string; address: string }[];
   /** The fields of its events. */
   fieldsOf(source: Config): readonly SchemaField[];
-  /** The fields that every event must have: the others may be absent or null. */
-  requiredFieldsOf(source: Config): readonly SchemaField[];
+  /** The fields of which every event is checked to have them, or not to have another kind there where they are not required. */
+  declaredFieldsOf(source: Config): readonly SchemaField[];
   /**
    * Why the sources of one pipeline, all of this kind, are refused, as a text after "expected"; undefined where they
    * are valid. `isJoin`: they are the sides of a join.

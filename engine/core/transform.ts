@@ -14,6 +14,12 @@ export interface BatchContext {
   kept?: ReadonlySet<number>;
 }
 
+/** A field of the events that feed a sink. */
+export interface FedField extends SchemaField {
+  /** Whether its value may be null; absent: as `required` says. */
+  mayBeNull?: boolean;
+}
+
 /** The result of a transform: each event that it was given is in exactly one of these. */
 export interface TransformResult {
   passed: Event[];
@@ -33,7 +39,7 @@ export interface Transform {
   /** Keys of the received events whose values it reads. It may read the whole event too. */
   readonly reads?: readonly string[];
   /** The fields of the events that it creates; absent where it passes events on unchanged. */
-  readonly outputs?: readonly SchemaField[];
+  readonly outputs?: readonly FedField[];
   /** Called by the pipeline alone, once per part of a batch and again for each replay. */
   apply(events: readonly Event[], context: BatchContext): TransformResult;
 }

@@ -1,7 +1,7 @@
 import type { EngineOptions } from "../../schemas/pipeline.ts";
 import { mayBeInTable, type BatchRecord, type BatchState } from "../core/journal.ts";
 import type { Answer, Failure, Reading } from "../core/sink.ts";
-import { isInsideWindow, mayHaveRestarted, standingOf, type Standing } from "./target-window.ts";
+import { completesOnlyView, isInsideWindow, mayHaveRestarted, standingOf, type Standing } from "./target-window.ts";
 
 /**
  * The rules of delivery as a pure function: from an event of a batch, and its state before, to the next steps
@@ -80,7 +80,7 @@ export type Effect =
   /** Draws a fresh token, and makes the batch durable with it and with the state. */
   | { do: "drawToken" }
   /** Waits, longer with each pause, until the options or the target may have changed. */
-  | { do: "pause"; class: "uncertain" | "view"; pauses: number };
+  | { do: "pause"; class: "uncertain" | "view"; pauses: number; reading: Reading };
 
 /** A step with an event as its result, or the end of the sending. */
 export type Action =
@@ -207,16 +207,32 @@ function beforeInsert(batch: Sending, reading: Reading, rules: Rules): Decision 
     }
     case "absent":
       return anew(batch, reading, rules, [{ do: "report", what: "tokenWithoutRows" }]);
+    case "over":
+      // The view is gone that lacks the rows, so that no repeat could complete it.
+      return {
+        next: settled(batch),
+        steps: [
+          { do: "report", what: "viewErrorIgnored" },
+          { do: "commit", by: "skip" },
+        ],
+      };
     default:
       return byOptions(batch, reading, rules, "read");
   }
 }
 
-/** Where a view failed, the server has confirmed that the table holds the rows and their token. */
-function standingNow({ kind, target }: BatchState, now: Reading): Standing {
+/**
+ * Where a view failed, the server has confirmed that the table holds the rows and their token. Where a repeat could double
+ * rows, the batch is `over` once that view is gone, or is another one.
+ */
+function standingNow(state: BatchState, now: Reading): Standing | "over" {
+  const { target } = state;
   if (target === undefined) return "uncertain";
-  if (kind !== "viewFailed") return standingOf(target, now);
-  return isInsideWindow(target, now) ? "recognised" : "uncertain";
+  if (state.kind !== "viewFailed") return standingOf(target, now);
+  const { view } = state;
+  const isSame = view === undefined || target.views?.[view] === now.views?.[view];
+  if (isInsideWindow(target, now) || (isSame && completesOnlyView(target, now))) return "recognised";
+  return isSame ? "uncertain" : "over";
 }
 
 /**
@@ -233,7 +249,7 @@ function byOptions(batch: Sending, reading: Reading, rules: Rules, look: "read" 
   if (choice === "skip") return { next: settled(next), steps: [...effects, { do: "commit", by: "skip" }] };
   if (choice === "insert") return anew(next, reading, rules, effects);
   const pauses = batch.pauses + 1;
-  const pause: Effect = { do: "pause", class: isFromView ? "view" : "uncertain", pauses };
+  const pause: Effect = { do: "pause", class: isFromView ? "view" : "uncertain", pauses, reading };
   return { next: { ...next, pauses }, steps: [...effects, pause, { do: look }] };
 }
 
@@ -317,7 +333,9 @@ function retryLater(
   const isFromView = failure.class === "view" || batch.state.kind === "viewFailed";
   const isRefused = kind === "refused" && !isFromView && !batch.isUncertain;
   const failures = batch.failures + 1;
-  const next = withState({ ...batch, failures }, isFromView ? "viewFailed" : isRefused ? "refused" : "sent");
+  const next = isFromView
+    ? withFailedView({ ...batch, failures }, failure)
+    : withState({ ...batch, failures }, isRefused ? "refused" : "sent");
   // If the table is wrong, the rows that were excluded before are sent again with the others.
   const effects: Effect[] = excludedGoInAgain && isRefused ? [{ do: "takeBackExcluded" }] : [];
   const action: Action =
@@ -341,7 +359,16 @@ function uncertain(batch: Sending): Sending {
 function withState(batch: Sending, kind: "prepared" | "sent" | "refused" | "viewFailed"): Sending {
   const { target } = batch.state;
   if (kind === "prepared" || kind === "refused") return { ...batch, state: { kind, ...(target && { target }) } };
-  return target === undefined ? batch : { ...batch, state: { kind, target } };
+  if (target === undefined || batch.state.kind === kind) return batch;
+  return { ...batch, state: { kind, target } };
+}
+
+/** The view that failed, and how, are kept until the batch is settled: another failure may follow. */
+function withFailedView(batch: Sending, failure: Failure): Sending {
+  const next = withState(batch, "viewFailed");
+  const { state } = next;
+  if (state.kind !== "viewFailed" || failure.view === undefined) return next;
+  return { ...next, state: { ...state, view: failure.view, error: failure.text } };
 }
 
 function settled(batch: Sending, at?: number): Sending {

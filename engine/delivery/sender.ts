@@ -2,7 +2,7 @@ import { LeftForLater } from "../core/errors.ts";
 import { refusedBySink, type Rejection } from "../core/dead-letter.ts";
 import { deadPositions, settledRejections, type BatchRecord } from "../core/journal.ts";
 import type { Place } from "../core/positions.ts";
-import type { Block } from "../core/sink.ts";
+import type { Block, Reading } from "../core/sink.ts";
 import type { Source } from "../core/source.ts";
 import { EventList } from "../event/event.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -108,7 +108,10 @@ export class BatchSender {
         this.#record = await this.#with.journal.prepare({ ...this.#record, token: freshToken(), state: next.state });
         return undefined;
       case "pause":
-        await this.#with.pauses.wait({ class: step.class, text: uncertainText(this.#record) }, step.pauses);
+        await this.#with.pauses.wait(
+          { class: step.class, text: uncertainText(this.#record, step.reading) },
+          step.pauses,
+        );
         return undefined;
       default:
         this.#sending = next;
@@ -238,11 +241,17 @@ export class BatchSender {
   }
 }
 
-function uncertainText({ batch, rows, state }: BatchRecord): string {
+function uncertainText({ batch, rows, state }: BatchRecord, { forgetful }: Reading): string {
   const what = `batch ${batch} of ${rowsText(rows)}`;
   return state.kind === "viewFailed"
-    ? `${what} is in the table, but a materialized view on it failed, so long ago that a repeat could double the rows; set x-sluice.on_view_error: skip to leave the view without them`
+    ? `${what} is in the table, but ${failedView(state)}, and a repeat could double rows, as ${forgetful ?? "that is too long ago"}; drop the view and make it again, or set x-sluice.on_view_error: skip, and it goes on without these rows there`
     : `it is not known whether ${what} was written: the table may no longer recognise a repeat, or its server was restarted and may recognise a token whose rows it does not hold; set x-sluice.on_uncertain to insert or skip`;
+}
+
+function failedView({ view, error }: Extract<BatchRecord["state"], { kind: "viewFailed" }>): string {
+  return view === undefined
+    ? "a materialized view on it failed"
+    : `the materialized view ${view} on it failed (${error})`;
 }
 
 /** The dead letters at the places that stay excluded, and those of the rows that were encoded now, in order. */

@@ -10,14 +10,36 @@ const trustedBlindly = 60_000;
  * check and the insert.
  */
 export function isInsideWindow(then: Reading, now: Reading): boolean {
-  if (then.table !== now.table) return false;
+  return isInside(then, now, then.window, now.window);
+}
+
+/**
+ * Whether a repeat can complete the only view that the target has, which failed: the target drops it, and the table of the
+ * view has nothing of the batch that a repeat could double, whatever that table remembers.
+ */
+export function completesOnlyView(then: Reading, now: Reading): boolean {
+  const [own, views] = [now.own, Object.keys(now.views ?? {})];
+  if (then.own === undefined || own === undefined || views.length !== 1) return false;
+  return Object.keys(then.views ?? {}).length === 1 && isInside(then, now, then.own, own);
+}
+
+type Window = Reading["window"];
+
+function isInside(then: Reading, now: Reading, before: Window, since: Window): boolean {
+  if (!isSameTable(then, now)) return false;
   const elapsed = passedBetween(then, now) ?? Infinity;
-  const seconds = Math.min(then.window.seconds, now.window.seconds);
-  const entries = Math.min(then.window.entries, now.window.entries);
+  const seconds = Math.min(before.seconds, since.seconds);
+  const entries = Math.min(before.entries, since.entries);
   if (entries === 0 || (seconds !== Infinity && elapsed >= (seconds * 1000) / 2)) return false;
   const grown = then.blocks === undefined || now.blocks === undefined ? -1 : now.blocks - then.blocks;
   // Fewer blocks than before: parts were dropped, and the numbers prove nothing.
   return grown < 0 ? elapsed < trustedBlindly : grown < entries / 2;
+}
+
+/** `CREATE ... ON CLUSTER` gives one UUID to a table of each server. */
+function isSameTable(then: Reading, now: Reading): boolean {
+  const isElsewhere = then.server !== undefined && now.server !== undefined && then.server !== now.server;
+  return then.table === now.table && !isElsewhere;
 }
 
 /** Milliseconds by the server's clock; where that was set back, by ours; undefined where both were. */
@@ -55,7 +77,7 @@ function hasRunShorter(then: Reading, now: Reading): boolean {
 export type Standing = "recognised" | "absent" | "uncertain";
 
 export function standingOf(then: Reading, now: Reading): Standing {
-  if (then.table === now.table && mayHaveRestarted(then, now)) {
+  if (isSameTable(then, now) && mayHaveRestarted(then, now)) {
     const isEnded = hasRunShorter(then, now) && then.blocks !== undefined && then.blocks === now.blocks;
     return isEnded ? "absent" : "uncertain";
   }

@@ -20,6 +20,8 @@ export class Target {
   #written: LastWritten | undefined;
   /** Why a repeat is not recognised, by the last report; null before the first report. */
   #atLeastOnce: string | undefined | null = null;
+  /** How many tables each sink was reported to have created. */
+  readonly #created = new WeakMap<Sink, number>();
 
   constructor(options: TargetOptions) {
     this.#options = options;
@@ -32,7 +34,10 @@ export class Target {
     for (let attempt = 1; ; attempt += 1) {
       const answer = await pauses.answerOf("a query of the table's state", sink.read(true, pauses.leave));
       pauses.leaveIfAborted();
-      if (answer.kind === "read") return answer.reading;
+      if (answer.kind === "read") {
+        this.#reportAtLeastOnce(sink);
+        return answer.reading;
+      }
       await pauses.wait(answer.failure, attempt, sink);
     }
   }
@@ -78,6 +83,14 @@ export class Target {
     return pauses.answerOf("the search for a value that the table takes", sink.takesAny(pauses.leave));
   }
 
+  #reportCreated(sink: Sink): void {
+    const { pipeline_id, telemetry } = this.#options;
+    const count = (sink.created ?? 0) - (this.#created.get(sink) ?? 0);
+    if (count === 0) return;
+    this.#created.set(sink, sink.created!);
+    telemetry.tablesCreated({ pipeline_id, count });
+  }
+
   /** A batch was written. */
   noteWritten(record: BatchRecord): void {
     this.#written = lastWritten(record) ?? this.#written;
@@ -90,7 +103,9 @@ export class Target {
     return last.description === description || (altered > 0 && last.time > altered);
   }
 
-  #reportAtLeastOnce({ atLeastOnce: reason }: Sink): void {
+  #reportAtLeastOnce(sink: Sink): void {
+    this.#reportCreated(sink);
+    const { atLeastOnce: reason } = sink;
     if (reason === this.#atLeastOnce) return;
     this.#atLeastOnce = reason;
     const { pipeline_id, telemetry } = this.#options;

@@ -149,7 +149,8 @@ export class Event {
   }
 
   #parsed(): unknown {
-    const { text } = this;
+    const { text: given } = this;
+    const text = given.startsWith("\uFEFF") ? given.slice(1) : given;
     return mayHoldWide(this.bytes) ? parseExactly(text) : (JSON.parse(text) as unknown);
   }
 }

@@ -7,6 +7,8 @@ import type { Event } from "./event.ts";
 export interface ScanPlan {
   /** Keys that an event must have, and the kind of their values. */
   declared: ReadonlyMap<string, JsonKind>;
+  /** Keys that it may have, with a value of that kind or null. */
+  optional?: ReadonlyMap<string, JsonKind>;
   /** Keys whose values will be read. */
   noted: readonly string[];
   /** The walks for the mapped keys, where the bytes of events may be rows as they are. */
@@ -47,17 +49,18 @@ export class RawScan {
   #view: DataView = new DataView(new ArrayBuffer(0));
   #spare = Buffer.alloc(0);
 
-  constructor({ declared, noted, rows }: ScanPlan) {
+  constructor({ declared, optional = new Map(), noted, rows }: ScanPlan) {
     this.#declared = declared.size;
     this.#hasRows = rows !== undefined;
-    this.#isForRows = declared.size === 0 && noted.length === 0;
-    const names = new Set([...declared.keys(), ...noted, ...(rows?.walks.keys() ?? [])]);
+    this.#isForRows = declared.size + optional.size + noted.length === 0;
+    const names = new Set([...declared.keys(), ...optional.keys(), ...noted, ...(rows?.walks.keys() ?? [])]);
     const checked = [...names].map((name): [string, KeyChecks] => {
-      const kind = declared.get(name);
+      const [kind, ofOptional] = [declared.get(name), optional.get(name)];
+      const kinds = ofOptional === undefined ? anyKind : kindBits[ofOptional] | kindBits.null;
       return [
         name,
         {
-          kinds: kind === undefined ? anyKind : kindBits[kind],
+          kinds: kind === undefined ? kinds : kindBits[kind],
           declared: kind === undefined ? 0 : 1,
           walk: rows?.walks.get(name),
           needed: rows?.walks.has(name) === true && !rows.optional.has(name) ? 1 : 0,

@@ -14,7 +14,8 @@ export interface Converting {
 
 /**
  * Converts the value of an expression to a value of a record: nil, bool, number, text, array or map; a bigint only for
- * an integer outside the range that a number keeps exactly. Throws BudgetExceeded.
+ * an integer outside the range that a number keeps exactly. Nil stays nil: what a column stores for it is decided where
+ * the row is made. Throws BudgetExceeded.
  */
 export type Conversion = (value: unknown, converting: Converting) => unknown;
 
@@ -36,7 +37,7 @@ const toText: Conversion = (value, { fail, budget }) => {
     budget.make(value.length);
     return value;
   }
-  if (value === null) return "";
+  if (value === null) return null;
   if (typeof value === "boolean") return value.toString();
   if (typeof value === "number" || typeof value === "bigint") return plainNumber(value);
   return textOf(value) ?? fail(misfit("string", value));
@@ -50,6 +51,7 @@ function integers(outputType: string, least: bigint, most: bigint): Conversion {
     return fail(`output_type ${outputType}: the number is outside ${least} to ${most}`);
   };
   return (value, { fail }) => {
+    if (value === null) return null;
     switch (typeof value) {
       case "number": {
         const whole = Math.trunc(value) + 0;
@@ -64,7 +66,7 @@ function integers(outputType: string, least: bigint, most: bigint): Conversion {
       case "string":
         return checked(integerText(value, outputType, fail), fail);
       default: {
-        const whole = value === null ? 0n : wholeOf(value);
+        const whole = wholeOf(value);
         return whole === undefined ? fail(misfit(outputType, value)) : checked(whole, fail);
       }
     }
@@ -75,7 +77,8 @@ const toInteger = integers("int", -(2n ** 63n), 2n ** 63n - 1n);
 const toUnsigned = integers("uint", 0n, 2n ** 64n - 1n);
 
 const toFloat: Conversion = (value, { fail }) => {
-  if (value === null || value === "") return 0;
+  if (value === null) return null;
+  if (value === "") return 0;
   const found = floatOf(value);
   if (found === undefined) return fail(misfit("float64", value));
   return Number.isFinite(found) ? found : fail("output_type float64 has no NaN and no infinity");
@@ -95,7 +98,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 
 const toBool: Conversion = (value, { fail }) => {
   if (typeof value === "boolean") return value;
-  if (value === null) return false;
+  if (value === null) return null;
   if (typeof value === "number" || typeof value === "bigint") return Number(value) !== 0;
   const truth = typeof value === "string" ? truths.get(value) : undefined;
   return truth ?? fail(misfit("bool", value));
@@ -105,7 +108,7 @@ const toTexts: Conversion = (value, converting) => {
   if (value === null) return null;
   if (!Array.isArray(value)) return converting.fail(misfit("[]string", value));
   converting.budget.step(value.length);
-  return Array.from(value as readonly unknown[], (item) => toText(item, converting));
+  return Array.from(value as readonly unknown[], (item) => toText(item, converting) ?? "");
 };
 
 /** Unchanged, but with values of JSON only. */

@@ -10,7 +10,7 @@ import { helpers } from "./functions/helpers.ts";
 import { recordMaker } from "../event/field-path.ts";
 import { conversion, outputTypes } from "./output-types.ts";
 import { parse } from "./syntax/parser.ts";
-import type { Type } from "./values/types.ts";
+import { mayBeNil, type Type } from "./values/types.ts";
 import { compareTexts } from "./values/values.ts";
 import type { TextMap } from "./values/values.ts";
 
@@ -30,10 +30,13 @@ export interface Transforms {
   apply(record: Record<string, unknown>, clock: number): Record<string, unknown>;
   /** What fails where it runs, in code that runs for some events only, with its output. */
   readonly warnings: readonly ExpressionError[];
+  /** The names of outputs that may be nil. */
+  readonly nilable: ReadonlySet<string>;
 }
 
 interface Output {
   readonly name: string;
+  readonly mayBeNil: boolean;
   /** The converted value. */
   readonly value: (record: TextMap, clock: number) => unknown;
   readonly warnings: readonly ExpressionError[];
@@ -64,6 +67,7 @@ export function compileTransforms(
       return make(values);
     },
     warnings: outputs.flatMap(({ warnings }) => warnings),
+    nilable: new Set(outputs.filter((output) => output.mayBeNil).map(({ name }) => name)),
   };
 }
 
@@ -111,7 +115,7 @@ function compileOutput(
   try {
     if (expression.trim() === "") throw new ExpressionError("compile", expression, whole, "the expression is blank");
     const root = parse(expression);
-    const { warnings } = check(root, expression, helpers, declared, limit);
+    const { type, warnings } = check(root, expression, helpers, declared, limit);
     const convert = conversion(output_type);
     if (convert === undefined) {
       const detail = `unknown output_type ${output_type}: expected one of ${outputTypes().join(", ")}`;
@@ -131,7 +135,8 @@ function compileOutput(
         return fail("the outputs of one record are larger than the limit");
       }
     };
-    return { name: output_name, value, warnings: warnings.map((warning) => warning.of(output_name)) };
+    const own = warnings.map((warning) => warning.of(output_name));
+    return { name: output_name, mayBeNil: mayBeNil(type), value, warnings: own };
   } catch (error) {
     throw error instanceof ExpressionError ? error.of(output_name) : error;
   }

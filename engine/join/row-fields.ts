@@ -77,6 +77,6 @@ export function joinedFields(
 ): SchemaField[] {
   return outputs.flatMap(({ source_id, name, output_name }) => {
     const field = fieldOf(source_id, name);
-    return field === undefined ? [] : [{ name: output_name, type: field.type }];
+    return field === undefined ? [] : [{ ...field, name: output_name }];
   });
 }

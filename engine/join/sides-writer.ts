@@ -16,7 +16,7 @@ export interface SideConfig {
   /** The field that must be equal on both sides. */
   key: string;
   outputs: readonly OutputField[];
-  /** Fields that every event of the side has: an earlier step has checked it. */
+  /** Fields for which an earlier step has checked every event of the side: it may lack those that are not required. */
   declared: readonly SchemaField[];
 }
 

@@ -20,6 +20,9 @@ export interface StoredRecord extends Unchanged {
   written_at?: number;
   /** `nothing`: prepared, or sent where `target` is there. `view`: a materialized view failed. */
   heard: "nothing" | "refused" | "view" | "written";
+  /** The view that failed, and how. */
+  view?: string;
+  error?: string;
 }
 
 export function storedRecord({ madeOf, state, keys: _elsewhere, waiting, ...record }: BatchRecord): StoredRecord {
@@ -34,7 +37,7 @@ export function storedRecord({ madeOf, state, keys: _elsewhere, waiting, ...reco
 /** A record with the keys of its batch. */
 export function recordOf(stored: StoredRecord, keys: KeyBlock[]): BatchRecord {
   const { ranges: _ranges, isAside: _aside, letters: _letters, target: _target, written_at: _at, ...rest } = stored;
-  const { heard: _heard, waiting = [], ...record } = rest;
+  const { heard: _heard, view: _view, error: _error, waiting = [], ...record } = rest;
   return { ...record, madeOf: originOf(stored), keys, waiting, state: stateOf(stored) };
 }
 
@@ -62,20 +65,24 @@ function storedState(state: BatchState): Pick<StoredRecord, "heard" | "target" |
       return { ...target, heard: "nothing" };
     case "refused":
       return { ...target, heard: "refused" };
-    case "viewFailed":
-      return { ...target, heard: "view" };
+    case "viewFailed": {
+      const { view, error } = state;
+      return { ...target, heard: "view", ...(view !== undefined && { view }), ...(error !== undefined && { error }) };
+    }
     default:
       return { ...target, ...(state.at !== undefined && { written_at: state.at }), heard: "written" };
   }
 }
 
 /** A target is stored before the first insert, and a batch that never had a row was never sent. */
-function stateOf({ heard, target, written_at, rows, excluded }: StoredRecord): BatchState {
+function stateOf({ heard, target, written_at, view, error, rows, excluded }: StoredRecord): BatchState {
   const noted = target !== undefined && { target };
   if (heard === "refused") return { kind: "refused", ...noted };
   if (heard === "written") return { kind: "written", ...noted, ...(written_at !== undefined && { at: written_at }) };
   if (target === undefined) return { kind: "prepared" };
-  if (heard === "view") return { kind: "viewFailed", target };
+  if (heard === "view") {
+    return { kind: "viewFailed", target, ...(view !== undefined && { view }), ...(error !== undefined && { error }) };
+  }
   return { kind: rows + excluded.length > 0 ? "sent" : "prepared", target };
 }
 

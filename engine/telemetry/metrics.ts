@@ -44,6 +44,8 @@ export interface EngineMetrics {
   uncommitted: Gauge<"pipeline_id">;
   partitions: Gauge<"pipeline_id">;
   eventsAgedOut: Counter<"pipeline_id">;
+  tablesCreated: Counter<"pipeline_id">;
+  tombstonesSkipped: Counter<"pipeline_id">;
   lettersExpired: Counter<"pipeline_id">;
   batchesReplayed: Counter<"pipeline_id">;
   insertsRepeated: Counter<"pipeline_id">;
@@ -242,6 +244,16 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     lettersExpired: counter(
       "sluice_dead_letters_expired_total",
       "Dead letters older than dead_letters_max_age that were removed.",
+      "pipeline_id",
+    ),
+    tablesCreated: counter(
+      "sluice_tables_created_total",
+      "Missing target tables that were created, at the start or later.",
+      "pipeline_id",
+    ),
+    tombstonesSkipped: counter(
+      "sluice_tombstones_skipped_total",
+      "Records of a topic with a null value that were skipped.",
       "pipeline_id",
     ),
     eventsAgedOut: counter(

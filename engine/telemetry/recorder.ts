@@ -52,6 +52,16 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.log.error({ pipeline_id, count }, "Events grew older than max_age and were removed without being written.");
   }
 
+  tablesCreated({ pipeline_id, count }: EventOf<"tablesCreated">): void {
+    this.observed(pipeline_id).counters.tables_created += count;
+    this.metrics.tablesCreated.inc({ pipeline_id }, count);
+  }
+
+  tombstonesSkipped({ pipeline_id, count }: EventOf<"tombstonesSkipped">): void {
+    this.observed(pipeline_id).counters.tombstones_skipped += count;
+    this.metrics.tombstonesSkipped.inc({ pipeline_id }, count);
+  }
+
   lettersExpired({ pipeline_id, count }: EventOf<"lettersExpired">): void {
     this.metrics.lettersExpired.inc({ pipeline_id }, count);
     this.log.warn({ pipeline_id, count }, "Dead letters grew older than dead_letters_max_age and were removed.");

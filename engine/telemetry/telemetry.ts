@@ -25,6 +25,10 @@ export interface Telemetry {
   agedOut(event: { pipeline_id: string; count: number }): void;
   /** Dead letters older than `dead_letters_max_age` were removed. */
   lettersExpired(event: { pipeline_id: string; count: number }): void;
+  /** The table of a pipeline was missing, and was created as its file asks for. */
+  tablesCreated(event: { pipeline_id: string; count: number }): void;
+  /** Records of a topic with a null value were settled without a row. */
+  tombstonesSkipped(event: { pipeline_id: string; count: number }): void;
   transformed(event: TransformedEvent): void;
   inserted(event: { pipeline_id: string; rows: number; bytes: number; seconds: number }): void;
   batchCommitted(event: BatchRecord): void;

@@ -42,7 +42,7 @@ const unopened: Parameters<typeof compileSides>[1] = {
 
 async function checkTarget(sink: Sink, signal: AbortSignal): Promise<Readiness> {
   const answer = await sink.check(signal);
-  if (answer.kind === "ok") return { kind: "ready", ...(answer.table !== undefined && { table: answer.table }) };
+  if (answer.kind === "ok") return { ...answer, kind: "ready" };
   const { failure } = answer;
   return { kind: failure.class === "transient" ? "unreachable" : "refused", text: failure.text };
 }

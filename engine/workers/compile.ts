@@ -32,7 +32,7 @@ export interface CompileOptions {
   pipeline_id: string;
   config: PipelineConfig;
   revision: number;
-  options: Pick<EngineOptions, "create_table" | "alter_table">;
+  options: Pick<EngineOptions, "create_table" | "alter_table" | "null" | "sources">;
   /** Configs of earlier revisions that pending batches name: the present config may read their origins by another source, or not at all. */
   former?: readonly PipelineConfig[];
   embedded?: SinkTools["embedded"];
@@ -84,8 +84,8 @@ function isRequired(config: PipelineConfig, output_name: string): boolean {
   const { source_id, name } = config.join!.output_fields.find((output) => output.output_name === output_name)!;
   const source = sourceOf(config, source_id);
   return kindOf(source)
-    .requiredFieldsOf(source)
-    .some((field) => field.name === name);
+    .declaredFieldsOf(source)
+    .some((field) => field.name === name && field.required !== false);
 }
 
 /** A check of joined rows. One that was made before an edit of the fields, and waited, may lack a new field. */
@@ -161,9 +161,9 @@ function sharedByOrigin(given: CompileOptions): Map<string | undefined, Steps | 
 }
 
 /** What the events of a source go through on their way to the sides that they belong to. */
-function sideTransforms({ declared, transforms }: Steps, sides: readonly SideReader[]): Transform[] {
+function sideTransforms({ declared, skipsTombstones, transforms }: Steps, sides: readonly SideReader[]): Transform[] {
   const keys = [...transforms, ...sides].flatMap(({ reads = [] }) => reads);
-  return [new DeclaredFields(declared, { keys, rows: () => undefined }), ...transforms];
+  return [new DeclaredFields(declared, { keys, rows: () => undefined }, { skipsTombstones }), ...transforms];
 }
 
 /**
@@ -244,8 +244,9 @@ interface Steps {
   /** Whether it may have had another origin before. */
   mayChange: boolean;
   fields: readonly SchemaField[];
-  /** Fields that every event has to have. */
+  /** Fields that every event is checked for. */
   declared: readonly SchemaField[];
+  skipsTombstones: boolean;
   transforms: Transform[];
   /** The transform that makes new events of them. */
   stateless: Transform | undefined;
@@ -261,19 +262,23 @@ function stepsOf(given: CompileOptions, source: SourceConfig): Steps {
     origin: kind.origin?.of(source),
     mayChange: kind.origin?.mayChange ?? false,
     fields,
-    declared: kind.requiredFieldsOf(source),
+    declared: kind.declaredFieldsOf(source),
+    skipsTombstones: given.options.sources?.[source.source_id]?.on_tombstone !== "dead_letter",
     transforms: transforms.filter(({ outputs }) => outputs === undefined),
     stateless: transforms.find(({ outputs }) => outputs !== undefined),
   };
 }
 
-function compileChain({ receiver, origin, declared, transforms, stateless }: Steps, sink: Sink): TransformChain {
+function compileChain(
+  { receiver, origin, declared, skipsTombstones, transforms, stateless }: Steps,
+  sink: Sink,
+): TransformChain {
   // A stateless transform makes new events: none is a row as it was received.
   const rows = stateless === undefined ? () => sink.rowWalks(origin) : () => undefined;
   const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);
   return {
     receiver,
-    transforms: [new DeclaredFields(declared, { keys, rows }), ...transforms],
+    transforms: [new DeclaredFields(declared, { keys, rows }, { skipsTombstones }), ...transforms],
     ...(stateless === undefined ? {} : { stateless }),
   };
 }

@@ -323,5 +323,6 @@ function settledIn(health: PipelineHealth | undefined): number {
   if (health === undefined) return NaN;
   const { source, stream, counters } = health;
   if (source === undefined) return stream === undefined ? NaN : stream.last - stream.messages;
-  return counters.rows_written + counters.events_filtered + counters.duplicates_dropped + counters.dead_lettered;
+  const { rows_written, events_filtered, tombstones_skipped, duplicates_dropped, dead_lettered } = counters;
+  return rows_written + events_filtered + tombstones_skipped + duplicates_dropped + dead_lettered;
 }

@@ -117,6 +117,12 @@ export const codes = {
   ORDER_BY: warning(
     "With `sluice validate --resolve`: a table that keeps one row of each value of its ORDER BY lacks a column of the dedup key in it.",
   ),
+  AT_LEAST_ONCE: warning(
+    "With `sluice validate --resolve`: the table, or one that a view of it writes to, does not drop a repeated insert.",
+  ),
+  NULL_BECOMES_ZERO: warning(
+    "With `sluice validate --resolve`: a column that is not Nullable and has no DEFAULT stores a zero value for a field that is null or absent.",
+  ),
   TABLE_NAME: warning("The name of the table seems to include its database."),
   SHARED_TABLE: warning("Two pipelines write to one table."),
   SHARED_TABLE_MAPPING: warning(

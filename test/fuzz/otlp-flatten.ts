@@ -31,7 +31,7 @@ function originOf(resource: Decoded, scope: Decoded): Row {
 function logRows(record: Decoded, origin: Row): Row[] {
   return [
     {
-      timestamp: time(record["timeUnixNano"]),
+      timestamp: time(record["timeUnixNano"], record["observedTimeUnixNano"]),
       observed_timestamp: time(record["observedTimeUnixNano"]),
       severity_number: record["severityNumber"],
       severity_text: record["severityText"],
@@ -62,9 +62,9 @@ function spanRows(span: Decoded, origin: Row): Row[] {
       flags: span["flags"],
       name: span["name"],
       kind: kinds[span["kind"] as number] ?? "UNSPECIFIED",
-      start_timestamp: time(span["startTimeUnixNano"]),
-      end_timestamp: time(span["endTimeUnixNano"]),
-      duration_ns: end < start ? 0 : end - start,
+      start_timestamp: time(span["startTimeUnixNano"], span["endTimeUnixNano"]),
+      end_timestamp: time(span["endTimeUnixNano"], span["startTimeUnixNano"]),
+      duration_ns: start === 0n || end < start ? 0 : end - start,
       status_code: ["UNSET", "OK", "ERROR"][(status["code"] ?? 0) as number] ?? "UNSET",
       ...unlessEmpty("status_message", status["message"] ?? ""),
       dropped_attributes_count: span["droppedAttributesCount"],
@@ -105,7 +105,7 @@ function metricRows(metric: Decoded, origin: Row): Row[] {
   const hasTemporality = kind !== "gauge" && kind !== "summary";
   return list(data, "dataPoints").map((point) => ({
     timestamp: time(point["timeUnixNano"]),
-    start_timestamp: time(point["startTimeUnixNano"]),
+    start_timestamp: BigInt(whole(point["startTimeUnixNano"])) === 0n ? null : time(point["startTimeUnixNano"]),
     metric_name: metric["name"],
     metric_description: metric["description"],
     metric_unit: metric["unit"],
@@ -129,7 +129,7 @@ function pointNumbers(kind: string, point: Decoded): Row {
     value_double: isPlain && point["value"] === "asDouble" ? number(point["asDouble"]) : null,
     value_int: isPlain && point["value"] === "asInt" ? whole(point["asInt"]) : null,
     count: isPlain ? null : whole(point["count"]),
-    sum: isPlain ? null : has("sum") ? number(point["sum"]) : 0,
+    sum: isPlain ? null : has("sum") ? number(point["sum"]) : kind === "summary" ? 0 : null,
     min: has("min") ? number(point["min"]) : null,
     max: has("max") ? number(point["max"]) : null,
     bucket_counts: ((point["bucketCounts"] ?? []) as unknown[]).map(whole),
@@ -250,8 +250,13 @@ function id(value: unknown): string {
   return bytes.every((byte) => byte === 0) ? "" : bytes.toString("hex");
 }
 
-function time(value: unknown): string {
-  const nanoseconds = BigInt(whole(value));
+/** The time of arrival of all requests that are compared, in milliseconds since the epoch. */
+export const receivedAt = 7;
+
+/** The first time that is not 0, which says that it is unknown, or that of arrival. */
+function time(...values: readonly unknown[]): string {
+  const known = values.map((value) => BigInt(whole(value))).find((nanoseconds) => nanoseconds !== 0n);
+  const nanoseconds = known ?? BigInt(receivedAt) * 1_000_000n;
   const second = new Date(Number(nanoseconds / 1_000_000_000n) * 1000).toISOString().slice(0, 19);
   const fraction = String(nanoseconds % 1_000_000_000n)
     .padStart(9, "0")

@@ -4,7 +4,7 @@ import type { Push, Signal } from "../../engine/core/push.ts";
 import { MalformedRequest } from "../../engine/sources/otlp/protobuf/wire.ts";
 import { rowsOf } from "../../engine/sources/otlp/rows/rows.ts";
 import { Random } from "../support/random.ts";
-import { rowJson } from "./otlp-flatten.ts";
+import { receivedAt, rowJson } from "./otlp-flatten.ts";
 import { mutatedText, randomMessage, spelled, wireOfMessage } from "./otlp-json.ts";
 import { referenceRows } from "./otlp-reference.ts";
 import { mutated, randomRequest } from "./otlp-wire.ts";
@@ -15,7 +15,7 @@ const patience = { timeout: 60_000 + runs * 30 };
 
 function rowsOrRefusal(signal: Signal, body: Buffer, encoding: "protobuf" | "json"): Push | undefined {
   try {
-    return rowsOf(signal, body, encoding, 7);
+    return rowsOf(signal, body, encoding, receivedAt);
   } catch (error) {
     if (error instanceof MalformedRequest) return undefined;
     throw error;
@@ -64,8 +64,8 @@ test("a request in JSON becomes the rows that it becomes in protobuf, however it
     const signal = random.pick<Signal>("logs", "traces", "metrics");
     const message = randomMessage(signal, random);
     const json = spelled(signal, message, random);
-    const push = rowsOf(signal, Buffer.from(json), "json", 7);
-    const expected = rowsOf(signal, wireOfMessage(signal, message), "protobuf", 7);
+    const push = rowsOf(signal, Buffer.from(json), "json", receivedAt);
+    const expected = rowsOf(signal, wireOfMessage(signal, message), "protobuf", receivedAt);
     expect(texts(push), `FUZZ_SEED=${seed + run} ${signal} ${json.slice(0, 2000)}`).toEqual(texts(expected));
     rows += push.ends.length;
   }

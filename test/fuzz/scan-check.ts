@@ -60,12 +60,16 @@ function textOf({ encoding, original_message: text }: TransformResult["rejected"
   return encoding === undefined ? text : Buffer.from(text, encoding).toString("latin1");
 }
 
-/** `before` stands before each event. */
+/** `before` stands before each event, so that places in its text are others. */
 function verdictOf({ passed, rejected }: TransformResult, before: string): unknown {
-  const without = (text: string): string => text.slice(text.startsWith(before) ? before.length : 0);
+  const without = (text: string): string => text.replace(new RegExp(`^(\ufeff?)${before}`), "$1");
   return {
     passed: passed.map(({ position }) => position),
-    rejected: rejected.map((rejection) => ({ ...rejection, original_message: without(textOf(rejection)) })),
+    rejected: rejected.map((rejection) => ({
+      ...rejection,
+      error: rejection.error.replace(/(expected a JSON object).*/s, "$1"),
+      original_message: without(textOf(rejection)),
+    })),
   };
 }
 

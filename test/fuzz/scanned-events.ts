@@ -187,7 +187,13 @@ export function asReceived({ events, between }: ScannedBatch): Event[] {
   });
 }
 
-/** The same events as only a parse can read them: a space before an event makes any walk give up. */
+const mark = Buffer.from("\ufeff");
+
+/** The same events as only a parse can read them: a space before an event, behind its mark, makes any walk give up. */
 export function asParsed({ events }: ScannedBatch): Event[] {
-  return events.map((event, position) => new Event(position, 1000, Buffer.concat([Buffer.from(" "), event])));
+  return events.map((event, position) => {
+    const behind = event.subarray(0, mark.length).equals(mark) ? mark.length : 0;
+    const spaced = Buffer.concat([event.subarray(0, behind), Buffer.from(" "), event.subarray(behind)]);
+    return new Event(position, 1000, spaced);
+  });
 }

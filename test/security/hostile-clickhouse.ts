@@ -65,6 +65,7 @@ export function tableRow(over: Record<string, unknown> = {}): Record<string, unk
     altered: 1,
     time: 1,
     uptime: 1,
+    server: "00000000-0000-0000-0000-000000000002",
     blocks: [0, 0],
     ...over,
   };

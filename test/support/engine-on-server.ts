@@ -85,9 +85,9 @@ export class EngineOnServer {
   }
 
   /** Creates a pipeline and starts it. Its table is in the database `d` and has its name, with `_` for `-`. */
-  async create(pipeline_id: string, over: Over = {}): Promise<ServerPipeline> {
+  async create(pipeline_id: string, over: Over = {}, options: Partial<EngineOptions> = {}): Promise<ServerPipeline> {
     const config = this.config(pipeline_id, over);
-    const { access_token } = await this.engine.engine.create(config, defaultOptions);
+    const { access_token } = await this.engine.engine.create(config, { ...defaultOptions, ...options });
     return new ServerPipeline(this, pipeline_id, access_token!);
   }
 

@@ -303,9 +303,26 @@ var init_pipeline_v3_schema = __esm({
         }
       },
       definitions: {
+        sourceSettings: {
+          title: "SourceSettings",
+          description: "What Sluice alone knows of a source.",
+          type: "object",
+          additionalProperties: false,
+          properties: {
+            on_tombstone: {
+              description: "What becomes of a record with a null value, which stands for a delete: skip it (counted), or make it a dead letter.",
+              "x-rule": "with a Kafka source",
+              default: "skip",
+              examples: ["dead_letter"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["skip", "dead_letter"]
+            }
+          }
+        },
         schemaField: {
           title: "SchemaFieldDocument",
-          description: "One declared field. It must be present and not null in every JSON event.",
+          description: "One declared field. Unless it is not required, it must be present and not null in every JSON event.",
           type: "object",
           required: ["name", "type"],
           additionalProperties: false,
@@ -350,6 +367,13 @@ var init_pipeline_v3_schema = __esm({
                 "object",
                 "datetime"
               ]
+            },
+            required: {
+              description: "Whether every event must have the field. One that is absent or null is NULL in a Nullable column, else what x-sluice.null says.",
+              default: true,
+              examples: [false],
+              "x-effect": "restart",
+              type: "boolean"
             }
           }
         },
@@ -1729,6 +1753,24 @@ var init_pipeline_v3_schema = __esm({
               type: "string",
               enum: ["pause", "skip"]
             },
+            sources: {
+              description: "Further settings of sources, by their source_id.",
+              examples: [{ orders: { on_tombstone: "dead_letter" } }],
+              "x-rule": "each key is the source_id of a source",
+              "x-effect": "restart",
+              type: "object",
+              additionalProperties: {
+                $ref: "#/definitions/sourceSettings"
+              }
+            },
+            null: {
+              description: "What a column that is not Nullable stores for a field that is null or absent: its DEFAULT (where it has none, 0, an empty text and their like), zero in any case, or nothing: the event is a dead letter.",
+              default: "default",
+              examples: ["reject"],
+              "x-effect": "restart",
+              type: "string",
+              enum: ["default", "zero", "reject"]
+            },
             take_over: {
               description: "The run of another Sluice, as the pause PausedOwner names it: this one continues from the offsets that it committed.",
               "x-rule": "with a Kafka source",
@@ -1767,14 +1809,17 @@ function effectOf(path2, { withDedup = false } = {}) {
   );
 }
 function* secretsIn(node, path2) {
-  const { properties = {}, items, oneOf: oneOf2 = [], "x-secret": secret2 } = resolved(node);
+  const { properties = {}, items = entryOf(resolved(node)), oneOf: oneOf2 = [], "x-secret": secret2 } = resolved(node);
   if (secret2 === true) yield path2;
   for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path2, key]);
   if (items !== void 0) yield* secretsIn(items, [...path2, anyEntry]);
   for (const variant of oneOf2) yield* secretsIn(variant, path2);
 }
+function entryOf({ additionalProperties }) {
+  return typeof additionalProperties === "object" ? additionalProperties : void 0;
+}
 function* namesIn(node) {
-  const { properties = {}, items, oneOf: oneOf2 = [] } = resolved(node);
+  const { properties = {}, items = entryOf(resolved(node)), oneOf: oneOf2 = [] } = resolved(node);
   for (const [name3, property] of Object.entries(properties)) {
     yield name3;
     yield* namesIn(property);
@@ -1796,7 +1841,7 @@ function nodesAt(path2) {
   return nodes2;
 }
 function childrenOf(node, segment) {
-  const { properties, items, oneOf: oneOf2 } = resolved(node);
+  const { properties, items = entryOf(resolved(node)), oneOf: oneOf2 } = resolved(node);
   const own2 = properties !== void 0 && Object.hasOwn(properties, segment) ? properties[segment] : items;
   const effect = node["x-effect"];
   const inherited = own2 && { ...effect && { "x-effect": effect }, ...resolved(own2) };
@@ -1871,16 +1916,23 @@ function engineOptions(document2) {
     on_uncertain = defaultOptions.on_uncertain,
     on_lost = defaultOptions.on_lost,
     on_view_error = defaultOptions.on_view_error,
+    null: ofNull,
+    sources: written2 = {},
     start,
     take_over,
     access_token
   } = document2["x-sluice"] ?? {};
+  const sources = Object.entries(written2).flatMap(
+    ([source_id, { on_tombstone }]) => on_tombstone === "dead_letter" ? [[source_id, { on_tombstone }]] : []
+  );
   return {
     create_table,
     on_uncertain,
     on_lost,
     on_view_error,
     ...alter_table === true && { alter_table },
+    ...ofNull !== void 0 && ofNull !== "default" && { null: ofNull },
+    ...sources.length > 0 && { sources: Object.fromEntries(sources) },
     ...start !== void 0 && { start },
     ...take_over !== void 0 && { take_over },
     ...access_token !== void 0 && { access_token }
@@ -1982,13 +2034,13 @@ function normaliseResources(file, batchSize2, stored) {
   const transformed = (source_id) => isJoined || (file.transforms?.some((one2) => one2.source_id === source_id) ?? false);
   return {
     nats: { stream: streamLimits(given4.nats?.stream ?? {}, batchSize2, stored?.resources.nats.stream) },
-    sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given4.sources, source_id)) })),
-    transform: file.sources.filter(({ source_id }) => transformed(source_id) || entryOf(given4.transform, source_id) !== void 0).map(
+    sources: file.sources.filter(({ type }) => hasResources(type)).map(({ source_id }) => ({ source_id, ...componentOf(entryOf2(given4.sources, source_id)) })),
+    transform: file.sources.filter(({ source_id }) => transformed(source_id) || entryOf2(given4.transform, source_id) !== void 0).map(
       ({ source_id }) => hasDedup(file, source_id) ? dedupResources(
         source_id,
-        entryOf(given4.transform, source_id),
-        entryOf(stored?.resources.transform, source_id)
-      ) : { source_id, ...componentOf(entryOf(given4.transform, source_id)) }
+        entryOf2(given4.transform, source_id),
+        entryOf2(stored?.resources.transform, source_id)
+      ) : { source_id, ...componentOf(entryOf2(given4.transform, source_id)) }
     ),
     sink: componentOf(given4.sink)
   };
@@ -1996,7 +2048,7 @@ function normaliseResources(file, batchSize2, stored) {
 function hasResources(type) {
   return !type.startsWith("otlp.");
 }
-function entryOf(entries, source_id) {
+function entryOf2(entries, source_id) {
   return entries?.find((one2) => one2.source_id === source_id);
 }
 function hasDedup(file, source_id) {
@@ -2165,7 +2217,11 @@ function normaliseKafka(source) {
   };
 }
 function fieldsOf(fields) {
-  return fields.map(({ name: name3, type }) => ({ name: name3, type: basicType(type) }));
+  return fields.map(({ name: name3, type, required }) => ({
+    name: name3,
+    type: basicType(type),
+    ...required === false && { required }
+  }));
 }
 function normaliseTransform(transform) {
   const { source_id } = transform;
@@ -11370,6 +11426,12 @@ var init_codes = __esm({
       ORDER_BY: warning(
         "With `sluice validate --resolve`: a table that keeps one row of each value of its ORDER BY lacks a column of the dedup key in it."
       ),
+      AT_LEAST_ONCE: warning(
+        "With `sluice validate --resolve`: the table, or one that a view of it writes to, does not drop a repeated insert."
+      ),
+      NULL_BECOMES_ZERO: warning(
+        "With `sluice validate --resolve`: a column that is not Nullable and has no DEFAULT stores a zero value for a field that is null or absent."
+      ),
       TABLE_NAME: warning("The name of the table seems to include its database."),
       SHARED_TABLE: warning("Two pipelines write to one table."),
       SHARED_TABLE_MAPPING: warning(
@@ -11731,6 +11793,9 @@ var init_predicates = __esm({
 // engine/expression/values/types.ts
 function arrayOf(item5) {
   return { kind: "array", item: item5 };
+}
+function mayBeNil({ kind: kind2, orNil }) {
+  return orNil ?? (kind2 === "unknown" || kind2 === "nil");
 }
 function isUnknown(type) {
   return type.kind === "unknown";
@@ -12533,10 +12598,7 @@ function checkMember(checker, node, scope) {
 }
 function fieldOfRecord(checker, node, name3, scope) {
   if (name3 === void 0) checker.type(node.key, scope);
-  const known2 = name3 === void 0 ? void 0 : checker.environment?.fields?.get(name3);
-  if (known2 !== void 0 || name3 === void 0 || node.optional || checker.environment === void 0)
-    return known2 ?? unknown;
-  return checker.declared(node.key, name3);
+  return (name3 === void 0 ? void 0 : checker.environment?.fields?.get(name3)) ?? unknown;
 }
 function keyOf(checker, node, object2, key, name3) {
   if (key.kind !== "string" && !isUnknown(key) && object2.item === void 0) {
@@ -19407,7 +19469,7 @@ function checkBinary(checker, node, scope) {
     case "in":
       return checkIn(checker, node, a, b3);
     case "??":
-      return a.kind === "nil" ? b3 : b3.kind === "nil" ? a : a.kind === b3.kind ? a : unknown;
+      return a.kind === "nil" ? b3 : { ...b3.kind === "nil" || a.kind === b3.kind ? a : unknown, orNil: mayBeNil(b3) };
     default:
       return checkSignature(checker, node, a, b3);
   }
@@ -19548,9 +19610,10 @@ function literalType(value) {
   return types2[typeof value] ?? unknown;
 }
 function either(a, b3) {
-  if (a.kind === "nil") return b3;
-  if (b3.kind === "nil") return a;
-  return a.kind === b3.kind ? a : unknown;
+  if (a.kind === "nil") return { ...b3, orNil: true };
+  if (b3.kind === "nil") return { ...a, orNil: true };
+  const orNil = mayBeNil(a) || mayBeNil(b3);
+  return { ...a.kind === b3.kind ? a : unknown, orNil };
 }
 function common(types2) {
   const [first3, ...rest] = types2;
@@ -19675,7 +19738,7 @@ var init_check = __esm({
             `\`not\` expects a bool, found ${named(type)}; it binds tighter than a comparison: write not (…)`
           );
         }
-        if (isNumber(type)) return type.kind === "integral" ? float : type;
+        if (isNumber(type)) return type.kind === "int" ? integer : float;
         return isUnknown(type) ? type : this.mismatch(span, `expected a number, found ${named(type)}`);
       }
       #call(node, scope) {
@@ -20675,7 +20738,9 @@ var init_compile = __esm({
 // engine/expression/check/environment.ts
 function environment(fields) {
   const root = /* @__PURE__ */ new Map();
-  for (const { name: name3, type } of fields) declare(root, name3.split("."), types[type]);
+  for (const { name: name3, type, required } of fields) {
+    declare(root, name3.split("."), required === false ? { ...types[type], orNil: true } : types[type]);
+  }
   return typed(root);
 }
 function declare(branch, [name3, ...below], type) {
@@ -22259,6 +22324,7 @@ function integers(outputType, least, most3) {
     return fail(`output_type ${outputType}: the number is outside ${least} to ${most3}`);
   };
   return (value, { fail }) => {
+    if (value === null) return null;
     switch (typeof value) {
       case "number": {
         const whole4 = Math.trunc(value) + 0;
@@ -22273,7 +22339,7 @@ function integers(outputType, least, most3) {
       case "string":
         return checked(integerText(value, outputType, fail), fail);
       default: {
-        const whole4 = value === null ? 0n : wholeOf(value);
+        const whole4 = wholeOf(value);
         return whole4 === void 0 ? fail(misfit(outputType, value)) : checked(whole4, fail);
       }
     }
@@ -22341,7 +22407,7 @@ var init_output_types = __esm({
         budget.make(value.length);
         return value;
       }
-      if (value === null) return "";
+      if (value === null) return null;
       if (typeof value === "boolean") return value.toString();
       if (typeof value === "number" || typeof value === "bigint") return plainNumber(value);
       return textOf(value) ?? fail(misfit("string", value));
@@ -22349,7 +22415,8 @@ var init_output_types = __esm({
     toInteger2 = integers("int", -(2n ** 63n), 2n ** 63n - 1n);
     toUnsigned = integers("uint", 0n, 2n ** 64n - 1n);
     toFloat2 = (value, { fail }) => {
-      if (value === null || value === "") return 0;
+      if (value === null) return null;
+      if (value === "") return 0;
       const found2 = floatOf(value);
       if (found2 === void 0) return fail(misfit("float64", value));
       return Number.isFinite(found2) ? found2 : fail("output_type float64 has no NaN and no infinity");
@@ -22360,7 +22427,7 @@ var init_output_types = __esm({
     ]);
     toBool = (value, { fail }) => {
       if (typeof value === "boolean") return value;
-      if (value === null) return false;
+      if (value === null) return null;
       if (typeof value === "number" || typeof value === "bigint") return Number(value) !== 0;
       const truth = typeof value === "string" ? truths.get(value) : void 0;
       return truth ?? fail(misfit("bool", value));
@@ -22369,7 +22436,7 @@ var init_output_types = __esm({
       if (value === null) return null;
       if (!Array.isArray(value)) return converting.fail(misfit("[]string", value));
       converting.budget.step(value.length);
-      return Array.from(value, (item5) => toText(item5, converting));
+      return Array.from(value, (item5) => toText(item5, converting) ?? "");
     };
     unchanged = (value, converting) => asJson(value, converting, 0);
     byName2 = new Map([
@@ -22670,7 +22737,7 @@ function compileOutput({ expression, output_name, output_type }, { declared, bud
   try {
     if (expression.trim() === "") throw new ExpressionError("compile", expression, whole4, "the expression is blank");
     const root = parse(expression);
-    const { warnings } = check(root, expression, helpers, declared, limit2);
+    const { type, warnings } = check(root, expression, helpers, declared, limit2);
     const convert2 = conversion(output_type);
     if (convert2 === void 0) {
       const detail = `unknown output_type ${output_type}: expected one of ${outputTypes().join(", ")}`;
@@ -22690,7 +22757,8 @@ function compileOutput({ expression, output_name, output_type }, { declared, bud
         return fail("the outputs of one record are larger than the limit");
       }
     };
-    return { name: output_name, value, warnings: warnings.map((warning2) => warning2.of(output_name)) };
+    const own2 = warnings.map((warning2) => warning2.of(output_name));
+    return { name: output_name, mayBeNil: mayBeNil(type), value, warnings: own2 };
   } catch (error2) {
     throw error2 instanceof ExpressionError ? error2.of(output_name) : error2;
   }
@@ -22706,6 +22774,7 @@ var init_stateless = __esm({
     init_helpers();
     init_output_types();
     init_parser();
+    init_types();
   }
 });
 
@@ -23063,7 +23132,7 @@ var init_feeding = __esm({
     "use strict";
     init_column_type();
     numbers2 = ["int", "uint", "float"];
-    whole2 = ["int", "uint"];
+    whole2 = ["int", "uint", "bool"];
     text2 = ["string"];
     anything = ["string", "bool", "int", "uint", "float", "array", "map"];
     feeders = {
@@ -23075,7 +23144,7 @@ var init_feeding = __esm({
       String: anything,
       FixedString: text2,
       UUID: text2,
-      Enum: text2,
+      Enum: ["string", "int", "uint"],
       IPv4: text2,
       IPv6: text2,
       Date: text2,
@@ -23224,7 +23293,7 @@ var init_kind = __esm({
       },
       serversOf: ({ connection_params: { brokers: brokers2 } }) => brokers2.map((address) => ({ field: "connection_params.brokers", address })),
       fieldsOf: ({ schema_fields }) => schema_fields,
-      requiredFieldsOf: ({ schema_fields }) => schema_fields,
+      declaredFieldsOf: ({ schema_fields }) => schema_fields,
       obstacleOf: connectionObstacle
     };
   }
@@ -23252,7 +23321,7 @@ var init_kind2 = __esm({
       serversOf: () => [],
       fieldsOf: ({ type }) => otlpFields[type],
       // The receiver makes its rows; fields may be absent or null.
-      requiredFieldsOf: () => [],
+      declaredFieldsOf: () => [],
       obstacleOf: () => void 0
     };
   }
@@ -23272,7 +23341,7 @@ var init_kind3 = __esm({
       origin: void 0,
       serversOf: () => [],
       fieldsOf: ({ schema_fields }) => schema_fields,
-      requiredFieldsOf: ({ schema_fields }) => schema_fields,
+      declaredFieldsOf: ({ schema_fields }) => schema_fields,
       obstacleOf: () => void 0
     };
   }
@@ -23984,6 +24053,22 @@ function* schemaFieldNames(document2) {
     yield* mustDiffer(names5, "DUPLICATE_NAME", "each field once");
   }
 }
+function* furtherSettings(document2) {
+  const ids = document2.sources().map((source) => source.get("source_id").text ?? "");
+  for (const settings2 of document2.get("x-sluice", "sources").members()) {
+    const name3 = String(settings2.path.at(-1));
+    const source = document2.sources().find((one2) => one2.get("source_id").text === name3);
+    if (source === void 0) {
+      yield settings2.problem("SOURCE_REFERENCE", {
+        expected: `the source_id of a source (${printable2(ids.slice(0, 8).join(", "))})`,
+        found: `"${printable2(name3)}"`,
+        suggestion: didYouMean(name3, ids)
+      });
+    } else if (settings2.get("on_tombstone").exists && source.get("type").text !== "kafka") {
+      yield settings2.get("on_tombstone").problem("UNUSED", { expected: "a Kafka source, which alone has tombstones", found: "another source" });
+    }
+  }
+}
 function* originsDiffer(document2) {
   if (joins(document2)) return;
   for (const { name: name3, origin: origin3, isPushed: isPushed2 } of kinds2) {
@@ -24102,7 +24187,14 @@ var init_sources = __esm({
     init_feeds();
     init_references();
     init_source_kinds();
-    sourceRules = [oneKind, sourceNames, schemaFieldNames, originsDiffer, kafkaTogether];
+    sourceRules = [
+      oneKind,
+      sourceNames,
+      schemaFieldNames,
+      originsDiffer,
+      kafkaTogether,
+      furtherSettings
+    ];
     positionRules = [withoutGroup, startTime];
     formatRules = [avro, protobuf, registry, idleSchema];
     longestAvro = 65536;
@@ -24480,14 +24572,14 @@ function* streamOfLog(document2) {
   if (log2 === void 0 || !stream2.exists) return;
   yield noEffect(stream2, "a source that needs a stream", `${kindOfSource(log2)?.name}, whose log is the queue`);
 }
-function entryOf2(document2, section, source) {
+function entryOf3(document2, section, source) {
   const id = source.get("source_id").text;
   const entries = document2.get("resources", section).items();
   return id === void 0 ? [] : entries.filter((entry3) => entry3.get("source_id").text === id);
 }
 function* replicasOfOne(document2) {
   for (const source of sourcesOf(document2, (kind2) => !kind2.hasConsumerGroup && kind2.types.every(hasResources))) {
-    for (const entry3 of entryOf2(document2, "sources", source)) {
+    for (const entry3 of entryOf3(document2, "sources", source)) {
       const replicas2 = entry3.get("replicas");
       if (typeof replicas2.value !== "number" || replicas2.value <= 1) continue;
       yield noEffect(replicas2, "a Kafka source, whose group has members", readerOf(source));
@@ -24499,7 +24591,7 @@ function readerOf(source) {
   return isPushed2 === true ? `a ${name3}, which is one listener` : `a ${name3} source, which has one reader`;
 }
 function* fewerMembers(document2) {
-  const given4 = sourcesOf(document2, (kind2) => kind2.hasConsumerGroup).flatMap((source) => entryOf2(document2, "sources", source)).flatMap((entry3) => {
+  const given4 = sourcesOf(document2, (kind2) => kind2.hasConsumerGroup).flatMap((source) => entryOf3(document2, "sources", source)).flatMap((entry3) => {
     const replicas2 = entry3.get("replicas");
     return typeof replicas2.value === "number" ? [{ replicas: replicas2, count: replicas2.value }] : [];
   });
@@ -24514,7 +24606,7 @@ function* transformResources(document2) {
   const transformed = new Set(document2.transforms().map((transform) => transform.get("source_id").text));
   for (const source of document2.sources()) {
     if (transformed.has(source.get("source_id").text)) continue;
-    for (const entry3 of entryOf2(document2, "transform", source))
+    for (const entry3 of entryOf3(document2, "transform", source))
       yield noEffect(entry3, "a transform of that source", "none");
   }
 }
@@ -26714,7 +26806,7 @@ function* tokensIn(node, path2 = []) {
     }
   }
 }
-function entryOf3(node, key) {
+function entryOf4(node, key) {
   let entries = entriesByKey.get(node);
   if (entries === void 0) {
     entries = new Map(node.entries.map((entry3) => [entry3.key, entry3]));
@@ -26769,7 +26861,7 @@ function placesLeftOut(source, { entries }, of, path2) {
   });
 }
 function childOf(node, key) {
-  if (node.kind === "map") return entryOf3(node, String(key));
+  if (node.kind === "map") return entryOf4(node, String(key));
   const item5 = node.kind === "list" && typeof key === "number" ? node.items[key] : void 0;
   return item5 && { at: item5.at, value: item5 };
 }
@@ -27017,7 +27109,7 @@ var init_desired_state = __esm({
 
 // reconciler/language/document.ts
 function stepInto(node, segment) {
-  if (node.kind === "map") return entryOf3(node, String(segment));
+  if (node.kind === "map") return entryOf4(node, String(segment));
   const item5 = node.kind === "list" && typeof segment === "number" ? node.items[segment] : void 0;
   return item5 && { at: item5.at, value: item5 };
 }
@@ -35421,7 +35513,7 @@ var init_held_plan = __esm({
 // reconciler/preview/assumed.ts
 function assumedState(pipelines, limit2) {
   const owned = /* @__PURE__ */ Object.create(null);
-  for (const one2 of pipelines) owned[one2.pipeline_id] = entryOf4(one2);
+  for (const one2 of pipelines) owned[one2.pipeline_id] = entryOf5(one2);
   return {
     pipelines: new Map(pipelines.map((one2) => [one2.pipeline_id, assumed(one2)])),
     owned,
@@ -35436,7 +35528,7 @@ function assumed({ pipeline_id, config, options, directives: { state } }) {
   const join14 = config.join === void 0 ? {} : { join: { rows: 0 } };
   return { pipeline_id, config, options, status: state, ...nothing4, ...position2, ...join14 };
 }
-function entryOf4({ file, directives: { prune, suspend, state } }) {
+function entryOf5({ file, directives: { prune, suspend, state } }) {
   return { file, prune, suspend, ...state === "Terminated" && { terminated: true } };
 }
 var init_assumed = __esm({

@@ -23,6 +23,7 @@ import {
   isNumber,
   isUnknown,
   map,
+  mayBeNil,
   named,
   nil,
   text,
@@ -179,7 +180,7 @@ export class Checker {
         `\`not\` expects a bool, found ${named(type)}; it binds tighter than a comparison: write not (…)`,
       );
     }
-    if (isNumber(type)) return type.kind === "integral" ? float : type;
+    if (isNumber(type)) return type.kind === "int" ? integer : float;
     return isUnknown(type) ? type : this.mismatch(span, `expected a number, found ${named(type)}`);
   }
 
@@ -215,9 +216,10 @@ function literalType(value: unknown): Type {
 
 /** The type of a value that has one of two types. */
 export function either(a: Type, b: Type): Type {
-  if (a.kind === "nil") return b;
-  if (b.kind === "nil") return a;
-  return a.kind === b.kind ? a : unknown;
+  if (a.kind === "nil") return { ...b, orNil: true };
+  if (b.kind === "nil") return { ...a, orNil: true };
+  const orNil = mayBeNil(a) || mayBeNil(b);
+  return { ...(a.kind === b.kind ? a : unknown), orNil };
 }
 
 function common(types: readonly Type[]): Type {

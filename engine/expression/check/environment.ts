@@ -18,7 +18,9 @@ const types: Readonly<Record<SchemaField["type"], Type>> = {
  */
 export function environment(fields: readonly SchemaField[]): Type {
   const root: Branch = new Map();
-  for (const { name, type } of fields) declare(root, name.split("."), types[type]);
+  for (const { name, type, required } of fields) {
+    declare(root, name.split("."), required === false ? { ...types[type], orNil: true } : types[type]);
+  }
   return typed(root);
 }
 

@@ -22,10 +22,8 @@ export function checkMember(checker: Checker, node: MemberNode, scope: TypeScope
 
 function fieldOfRecord(checker: Checker, node: MemberNode, name: string | undefined, scope: TypeScope): Type {
   if (name === undefined) checker.type(node.key, scope);
-  const known = name === undefined ? undefined : checker.environment?.fields?.get(name);
-  if (known !== undefined || name === undefined || node.optional || checker.environment === undefined)
-    return known ?? unknown;
-  return checker.declared(node.key, name);
+  // It may name a field that is not declared, which is nil where an event lacks it.
+  return (name === undefined ? undefined : checker.environment?.fields?.get(name)) ?? unknown;
 }
 
 function keyOf(checker: Checker, node: MemberNode, object: Type, key: Type, name: string | undefined): Type {

@@ -13,6 +13,7 @@ import {
   isNumber,
   isUnknown,
   itemOf,
+  mayBeNil,
   named,
   text,
   time,
@@ -89,7 +90,7 @@ export function checkBinary(checker: Checker, node: BinaryNode, scope: TypeScope
     case "in":
       return checkIn(checker, node, a, b);
     case "??":
-      return a.kind === "nil" ? b : b.kind === "nil" ? a : a.kind === b.kind ? a : unknown;
+      return a.kind === "nil" ? b : { ...(b.kind === "nil" || a.kind === b.kind ? a : unknown), orNil: mayBeNil(b) };
     default:
       return checkSignature(checker, node, a, b);
   }

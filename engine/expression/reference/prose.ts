@@ -48,26 +48,26 @@ An event that fails becomes a dead letter; the other events of its batch are pro
 export const outputRules: readonly (readonly [names: readonly string[], rule: string, fails: string])[] = [
   [
     ["string", "bytes", "datetime"],
-    "texts, bools, numbers without exponent, times, durations, names of months, weekdays and zones; nil is the empty text",
+    "texts, bools, numbers without exponent, times, durations, names of months, weekdays and zones",
     "arrays, maps",
   ],
   [
     ["int", "int8", "int16", "int32", "int64", "integer"],
-    "numbers, cut; bools; durations as nanoseconds; months and weekdays; nil and the empty text are 0; texts such as `42`, `4.9`, `0x10`, `010` (octal)",
+    "numbers, cut; bools; durations as nanoseconds; months and weekdays; the empty text is 0; texts such as `42`, `4.9`, `0x10`, `010` (octal)",
     "other texts, arrays, maps, what does not fit 64 bits",
   ],
   [["uint", "uint8", "uint16", "uint32", "uint64"], "the same", "negative numbers too"],
   [
     ["float", "float32", "float64", "number"],
-    "numbers, bools, durations as nanoseconds, months and weekdays, texts that are numbers; nil and the empty text are 0",
+    "numbers, bools, durations as nanoseconds, months and weekdays, texts that are numbers; the empty text is 0",
     "NaN, infinity, other texts, arrays, maps",
   ],
   [
     ["bool", "boolean"],
-    "bools; nil is false; numbers are true unless 0; `1 t T TRUE true True`, `0 f F FALSE false False`",
+    "bools; numbers are true unless 0; `1 t T TRUE true True`, `0 f F FALSE false False`",
     "other texts, arrays, maps",
   ],
-  [["[]string"], "an array, its items as texts; nil", "anything else"],
+  [["[]string"], "an array, its items as texts: nil becomes the empty one", "anything else"],
   [
     ["array", "map", "object"],
     "anything, as it is; times as RFC 3339, durations as nanoseconds",

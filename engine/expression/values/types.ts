@@ -10,6 +10,8 @@ export interface Type {
   readonly item?: Type;
   /** For a map whose keys are all known. */
   readonly fields?: ReadonlyMap<string, Type>;
+  /** Whether it may be nil instead; undefined: where the kind is not known. */
+  readonly orNil?: boolean;
 }
 
 export const unknown: Type = { kind: "unknown" };
@@ -25,6 +27,11 @@ export const zone: Type = { kind: "timezone" };
 
 export function arrayOf(item: Type): Type {
   return { kind: "array", item };
+}
+
+/** Whether a value may be nil. */
+export function mayBeNil({ kind, orNil }: Type): boolean {
+  return orNil ?? (kind === "unknown" || kind === "nil");
 }
 
 export function isUnknown(type: Type): boolean {

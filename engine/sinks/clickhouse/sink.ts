@@ -22,6 +22,7 @@ import { type Select, selectOn } from "./transport/sql.ts";
 import { orderOf } from "./target/order.ts";
 import { type ColumnInfo, findColumns, findTable, type TableInfo } from "./target/table.ts";
 import { TargetReader } from "./target/target-reader.ts";
+import { writtenTablesOf } from "./target/written-tables.ts";
 import { withTimeLimit } from "./transport/time-limit.ts";
 import { whyTooOld } from "./target/version.ts";
 
@@ -30,7 +31,7 @@ export interface ClickHouseTools {
   pipeline_id: string;
   /** The fields that feed the sink. */
   schemas: Schemas;
-  options: Pick<EngineOptions, "create_table" | "alter_table">;
+  options: Pick<EngineOptions, "create_table" | "alter_table" | "null">;
   /** The address for `host: embedded`; a function where it may change. */
   embedded?: EmbeddedServer | (() => EmbeddedServer);
   /** The agent for HTTP connections; by default one of the sink's own, which applies its TLS settings. */
@@ -75,12 +76,18 @@ export class ClickHouseSink implements Sink {
   /** Settings of inserts that not every server knows; undefined where it cannot be asked. */
   #newerSettings: ClickHouseSettings | undefined;
   #hasWarned = false;
+  #created = 0;
+  /** The server that answered last about a table that is not replicated, and those before it. */
+  #server: string | undefined;
+  readonly #formerServers = new Set<string>();
+  /** Two servers that answer in turn. */
+  #several: readonly [string, string] | undefined;
 
   /** Throws an Error that names field and column if the mapping is not valid for the schema. */
   constructor(options: ClickHouseSinkOptions) {
     const { connection_params, table, mapping } = options.sink;
     this.#options = options;
-    this.#encoders = new RowEncoders(mapping, options.schemas);
+    this.#encoders = new RowEncoders(mapping, options.schemas, options.options.null);
     this.#connection = new Connection(connection_params, options);
     this.#reader = new TargetReader(connection_params.database, table, {
       repairsTokens: connection_params.host === "embedded",
@@ -89,8 +96,15 @@ export class ClickHouseSink implements Sink {
   }
 
   get atLeastOnce(): string | undefined {
-    const reason = this.#reader.written?.atLeastOnce;
+    const reason =
+      this.#several === undefined
+        ? this.#reader.written?.atLeastOnce
+        : `${this.#connection.name} is the address of several servers (${this.#several.join(", ")}), whose tables are not replicated: a repeated insert may reach another one, which does not know it; name one server, or replicate the table`;
     return reason && clippedTo(this.#connection.redact(reason), longestSetup);
+  }
+
+  get created(): number {
+    return this.#created;
   }
 
   rowWalks(origin: string | undefined): RowWalks | undefined {
@@ -112,7 +126,13 @@ export class ClickHouseSink implements Sink {
         const fit = await this.#fitOf(select, table);
         if ("kind" in fit) return fit;
         const order = orderOf(table);
-        return { kind: "ok", ...(order !== undefined && { table: order }) };
+        const { atLeastOnce } = await writtenTablesOf(select, table);
+        return {
+          kind: "ok",
+          ...(fit.encoders.zeroed.length > 0 && { zeroed: fit.encoders.zeroed }),
+          ...(order !== undefined && { table: order }),
+          ...(atLeastOnce !== undefined && { atLeastOnce: this.#connection.redact(atLeastOnce) }),
+        };
       });
     });
   }
@@ -164,18 +184,35 @@ export class ClickHouseSink implements Sink {
     const cached = isFresh ? undefined : this.#reader.cached;
     if (cached !== undefined) return { kind: "read", reading: cached };
     const read = await this.#readNow(signal);
-    if (read.kind !== "read" || read.reading.description === this.#description) return read;
-    // The table was altered while rows were written: its new columns decide how the next rows are encoded.
-    const opened = await this.open(signal);
-    return opened.kind === "ok" ? read : opened;
+    // The table was dropped while rows were written, or altered: its new columns decide how the next rows are encoded.
+    const isMissing = read.kind === "missing" && this.#options.options.create_table;
+    const isAltered = read.kind === "read" && read.reading.description !== this.#description;
+    const opened = isMissing || isAltered ? await this.open(signal) : undefined;
+    if (opened !== undefined && opened.kind !== "ok") return opened;
+    const found = isMissing ? await this.#readNow(signal) : read;
+    return found.kind === "missing" ? this.#setup(missingTable(this.#options.sink)) : found;
   }
 
-  #readNow(signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {
-    const read = async (limited: AbortSignal) => {
+  #readNow(signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | { kind: "missing" } | FailedAnswer> {
+    type Found = { kind: "read"; reading: Reading } | { kind: "missing" };
+    const read = async (limited: AbortSignal): Promise<Found> => {
       const reading = await this.#reader.read(selectOn(this.#connection, limited));
-      return reading === undefined ? this.#setup(missingTable(this.#options.sink)) : { kind: "read" as const, reading };
+      if (reading?.server !== undefined) this.#noteServer(reading.server);
+      return reading === undefined ? { kind: "missing" } : { kind: "read", reading };
     };
-    return asAnswer(this.#connection, () => withTimeLimit(signal, metadataTimeout, read), statementAnswer);
+    return asAnswer<Found | FailedAnswer>(
+      this.#connection,
+      () => withTimeLimit(signal, metadataTimeout, read),
+      statementAnswer,
+    );
+  }
+
+  /** One that takes the place of another is no sign of several; one that comes back is. */
+  #noteServer(server: string): void {
+    if (server === this.#server) return;
+    if (this.#server !== undefined && this.#formerServers.has(server)) this.#several = [this.#server, server];
+    if (this.#server !== undefined) this.#formerServers.add(this.#server);
+    this.#server = server;
   }
 
   isReachable(signal: AbortSignal): Promise<boolean> {
@@ -243,6 +280,7 @@ export class ClickHouseSink implements Sink {
     const found = await findTable(select, database, table);
     if (found !== undefined || !this.#options.options.create_table) return found;
     await create(this.#connection, this.#options.sink, signal);
+    this.#created += 1;
     this.#options.log.info({ pipeline_id: this.#options.pipeline_id, database, table }, "Created the target table.");
     return findTable(select, database, table);
   }

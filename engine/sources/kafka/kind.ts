@@ -20,7 +20,7 @@ export const kafka = {
   serversOf: ({ connection_params: { brokers } }) =>
     brokers.map((address) => ({ field: "connection_params.brokers", address })),
   fieldsOf: ({ schema_fields }) => schema_fields,
-  requiredFieldsOf: ({ schema_fields }) => schema_fields,
+  declaredFieldsOf: ({ schema_fields }) => schema_fields,
   obstacleOf: connectionObstacle,
 } as const satisfies SourceKind<KafkaSourceConfig>;
 

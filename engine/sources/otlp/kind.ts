@@ -19,6 +19,6 @@ export const otlp = {
   serversOf: () => [],
   fieldsOf: ({ type }) => otlpFields[type],
   // The receiver makes its rows; fields may be absent or null.
-  requiredFieldsOf: () => [],
+  declaredFieldsOf: () => [],
   obstacleOf: () => undefined,
 } as const satisfies SourceKind<OtlpSourceConfig>;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError, recreatedMeanwhile } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
+import { whyNoObject, withoutMark } from "../../event/not-an-object.ts";
 import { Room } from "../../flow/room.ts";
 import { closesConnection } from "../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
@@ -164,20 +165,14 @@ const maxDepth = 100;
 const parsedBytes = 64 * 1024;
 
 /** What is wrong with a body that should be one JSON object; undefined if nothing is. */
-function problemOfBody(body: Buffer): string | undefined {
+function problemOfBody(received: Buffer): string | undefined {
+  const body = withoutMark(received);
   if (body.length === 0) return "expected a JSON object, found an empty body";
   if (!isUtf8(body)) return "expected a JSON object in UTF-8, found bytes that are not UTF-8";
   if (depthOf(body) > maxDepth) return `expected a JSON object at most ${maxDepth} levels deep`;
   if (body.length > parsedBytes) return problemOfLong(body);
-  let value: unknown;
-  try {
-    value = JSON.parse(body.toString("utf8"));
-  } catch (error) {
-    return `expected a JSON object, found text that is not JSON: ${(error as Error).message.slice(0, 120)}`;
-  }
-  if (value === null) return "expected a JSON object, found null";
-  if (Array.isArray(value)) return "expected a JSON object, found an array: send one event per request";
-  return typeof value === "object" ? undefined : `expected a JSON object, found a ${typeof value}`;
+  const problem = whyNoObject(body);
+  return problem && `expected a JSON object${problem}`;
 }
 
 /** Problems of a body that is valid UTF-8 and not too deep. */
@@ -186,7 +181,7 @@ function problemOfLong(body: Buffer): string | undefined {
   if (brokenAt !== undefined) return `expected a JSON object, found text that is not JSON at byte ${brokenAt}`;
   // JSON begins with its first byte that is no space.
   const first = body.find((byte) => byte > 0x20);
-  if (first === openArray) return "expected a JSON object, found an array: send one event per request";
+  if (first === openArray) return "expected a JSON object, found an array: send its items one by one";
   return first === openObject ? undefined : "expected a JSON object, found another value";
 }
 

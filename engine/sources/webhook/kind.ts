@@ -11,6 +11,6 @@ export const webhook = {
   origin: undefined,
   serversOf: () => [],
   fieldsOf: ({ schema_fields }) => schema_fields,
-  requiredFieldsOf: ({ schema_fields }) => schema_fields,
+  declaredFieldsOf: ({ schema_fields }) => schema_fields,
   obstacleOf: () => undefined,
 } as const satisfies SourceKind<WebhookSourceConfig>;

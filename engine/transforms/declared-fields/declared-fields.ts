@@ -3,6 +3,7 @@ import type { FieldType, SchemaField } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../event/event.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
 import { EventScan } from "../../event/scan.ts";
+import { whyNoObject } from "../../event/not-an-object.ts";
 import { FieldNotes, FieldPick } from "../../event/fields.ts";
 import { fieldReader, keysRead, type ReadField } from "../../event/field-path.ts";
 import type { RowWalks } from "../../event/raw-json.ts";
@@ -12,6 +13,7 @@ import type { Transform, TransformResult } from "../../core/transform.ts";
 interface DeclaredField {
   name: string;
   kind: JsonKind;
+  isRequired: boolean;
   read: ReadField;
 }
 
@@ -38,9 +40,9 @@ export interface Wanted {
 const nothing: Wanted = { keys: [], rows: () => undefined };
 
 /**
- * The first step for every source of JSON events: each declared field must be present, not null and of its kind
- * (docs/pipelines.md, Declared fields). Fields that are not declared are kept. An event that breaks this is a dead
- * letter of the component `ingestor`.
+ * The first step for every source of JSON events: each declared field must be present, not null and of its kind; one that
+ * is not required may be absent or null (docs/pipelines.md, Declared fields). Fields that are not declared are kept. An
+ * event that breaks this is a dead letter of the component `ingestor`.
  *
  * A scan of the bytes passes most events. For the others the parsed value decides. Where no field is declared, as for
  * OTLP, whose rows may leave fields out, the scan still collects what later steps need.
@@ -55,10 +57,18 @@ export class DeclaredFields implements Transform {
   /** A name is declared twice, maybe with two kinds, which no event can satisfy. */
   readonly #isContradictory: boolean;
   readonly #rows: Wanted["rows"];
+  readonly #skipsTombstones: boolean;
   #scan: { of: EventScan; rows: RowWalks | undefined };
 
-  constructor(fields: readonly SchemaField[], { keys, rows } = nothing) {
-    this.#fields = fields.map(({ name, type }) => ({ name, kind: kinds[type], read: fieldReader(name) }));
+  /** `skipsTombstones`: records with a null value are dropped, and no dead letters. */
+  constructor(fields: readonly SchemaField[], { keys, rows } = nothing, { skipsTombstones = false } = {}) {
+    this.#skipsTombstones = skipsTombstones;
+    this.#fields = fields.map(({ name, type, required }) => ({
+      name,
+      kind: kinds[type],
+      isRequired: required !== false,
+      read: fieldReader(name),
+    }));
     this.#isContradictory = new Set(this.#fields.map(({ name }) => name)).size < fields.length;
     this.#dotted = this.#fields.filter(({ name }) => name.includes("."));
     const dottedKeys = this.#dotted.flatMap(({ name }) => keysRead(name));
@@ -73,20 +83,27 @@ export class DeclaredFields implements Transform {
     const rejected: Rejection[] = [];
     if (this.#rows() !== this.#scan.rows) this.#scan = this.#newScan();
     const notes = new FieldNotes(this.#noted, events.length);
+    let dropped = 0;
     for (let place = 0; place < events.length; place += 1) {
       const event = events[place]!;
+      if (this.#skipsTombstones && event.isTombstone) {
+        dropped += 1;
+        continue;
+      }
       const problem = this.#isSound(event, notes, place) ? undefined : this.#problem(event);
       if (problem === undefined) passed.push(event);
       else rejected.push(rejection(event, problem));
     }
-    return { passed, dropped: 0, rejected };
+    return { passed, dropped, rejected };
   }
 
   #newScan(): { of: EventScan; rows: RowWalks | undefined } {
     const rows = this.#rows();
     const plain = this.#fields.filter(({ name }) => !name.includes("."));
-    const declared = new Map(plain.map(({ name, kind }) => [name, kind]));
-    return { of: new EventScan({ declared, noted: this.#noted, rows }), rows };
+    const kindsOf = (isRequired: boolean): ReadonlyMap<string, JsonKind> =>
+      new Map(plain.filter((field) => field.isRequired === isRequired).map(({ name, kind }) => [name, kind]));
+    const plan = { declared: kindsOf(true), optional: kindsOf(false), noted: this.#noted, rows };
+    return { of: new EventScan(plan), rows };
   }
 
   /** Whether the scan shows that an event is valid. */
@@ -95,22 +112,30 @@ export class DeclaredFields implements Transform {
     if (!scan.passes(event, notes, place) || !scan.hasDeclared || this.#isContradictory) return false;
     if (this.#dotted.length === 0) return true;
     const record = this.#dottedPick.of(event)!;
-    return this.#dotted.every(({ read, kind }) => kindOf(read(record)) === kind);
+    return this.#dotted.every((field) => problemOf(field, record) === undefined);
   }
 
   #problem(event: Event): string | undefined {
     if (event.isTombstone) return "expected a JSON object, found a tombstone (null value)";
     // The scan passes only UTF-8. JSON.parse would silently replace invalid bytes by U+FFFD.
-    if (!isText(event)) return "expected a JSON object in UTF-8, found bytes that are not UTF-8";
-    const { record } = event;
-    if (record === undefined) return "expected a JSON object";
-    for (const { name, kind, read } of this.#fields) {
-      const found = kindOf(read(record));
-      if (found === "nothing" || found === "null") return `field ${name} is missing: expected ${kind}, found ${found}`;
-      if (found !== kind) return `field ${name}: expected ${kind}, found ${found}`;
+    const record = isText(event) ? event.record : undefined;
+    if (record === undefined) return `expected a JSON object${whyNoObject(event.bytes) ?? ""}`;
+    for (const field of this.#fields) {
+      const problem = problemOf(field, record);
+      if (problem !== undefined) return problem;
     }
     return undefined;
   }
+}
+
+function problemOf(
+  { name, kind, isRequired, read }: DeclaredField,
+  record: Record<string, unknown>,
+): string | undefined {
+  const found = kindOf(read(record));
+  if (found === kind) return undefined;
+  if (found !== "nothing" && found !== "null") return `field ${name}: expected ${kind}, found ${found}`;
+  return isRequired ? `field ${name} is missing: expected ${kind}, found ${found}` : undefined;
 }
 
 function kindOf(value: unknown): string {

@@ -2,7 +2,7 @@ import { basicType } from "../../../schemas/pipeline.ts";
 import type { SchemaField, TransformConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../event/event.ts";
 import { FieldPick } from "../../event/fields.ts";
-import type { BatchContext, Transform, TransformResult, TransformTools } from "../../core/transform.ts";
+import type { BatchContext, FedField, Transform, TransformResult, TransformTools } from "../../core/transform.ts";
 import { compileTransforms, namesRead } from "../../expression/index.ts";
 import type { TransformExpression, Transforms } from "../../expression/index.ts";
 import { evaluateEach } from "../../expression/evaluation.ts";
@@ -21,7 +21,7 @@ export function createStateless({ config }: StatelessConfig, { fields }: Transfo
 export class StatelessTransform implements Transform {
   readonly name = "stateless";
   /** The fields of the output, which the sink gets. */
-  readonly outputs: readonly SchemaField[];
+  readonly outputs: readonly FedField[];
   readonly reads: readonly string[];
   readonly #transforms: Transforms;
   readonly #fields: FieldPick;
@@ -33,7 +33,8 @@ export class StatelessTransform implements Transform {
     this.reads = names ?? [];
     this.#fields = new FieldPick(names);
     const types = new Map(list.map(({ output_name, output_type }) => [output_name, basicType(output_type)]));
-    this.outputs = [...types].map(([name, type]) => ({ name, type }));
+    const { nilable } = this.#transforms;
+    this.outputs = [...types].map(([name, type]) => ({ name, type, required: false, mayBeNull: nilable.has(name) }));
   }
 
   apply(events: readonly Event[], { clock }: BatchContext): TransformResult {

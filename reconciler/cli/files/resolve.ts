@@ -54,7 +54,37 @@ async function problemsOf(pipeline: DesiredPipeline, engine: Engine): Promise<Pr
   const isEmbedded = config.sink.connection_params.host === "embedded";
   const readiness = await engine.check(config, isEmbedded ? { ...options, create_table: true } : options);
   if (readiness.kind !== "ready") return [problemOf(pipeline, readiness)];
-  return isEmbedded || readiness.table === undefined ? [] : foundOrder(pipeline, readiness.table);
+  if (isEmbedded) return [];
+  const { table, zeroed = [], atLeastOnce } = readiness;
+  return [
+    ...(table === undefined ? [] : foundOrder(pipeline, table)),
+    ...zeroProblems(pipeline, zeroed),
+    ...(atLeastOnce === undefined ? [] : [repeatProblem(pipeline, atLeastOnce)]),
+  ];
+}
+
+function repeatProblem(pipeline: DesiredPipeline, reason: string): Problem {
+  const path = ["sink", "table"];
+  const expected = "a table that drops repeated inserts, as all do that its views write to";
+  return problem("AT_LEAST_ONCE", pipeline.place(path), { path, expected, found: printable(reason, longest) });
+}
+
+function zeroProblems(pipeline: DesiredPipeline, zeroed: readonly string[]): Problem[] {
+  if (zeroed.length === 0) return [];
+  const path = ["sink", "mapping"];
+  const [columns, verb] = zeroed.length === 1 ? ["column", "gets"] : ["columns", "get"];
+  return [
+    problem("NULL_BECOMES_ZERO", pipeline.place(path), {
+      path,
+      expected: "columns that are Nullable or have a DEFAULT, for fields that may be null or absent",
+      found: printable(
+        `the ${columns} ${zeroed.join(", ")}, which ${verb} 0, an empty text or their like then`,
+        longest,
+      ),
+      suggestion:
+        "make them Nullable, give them a DEFAULT, or set x-sluice.null: reject to have dead letters, or zero if it is meant",
+    }),
+  ];
 }
 
 function problemOf(

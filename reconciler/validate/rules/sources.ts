@@ -1,12 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
-import { found, kindOf, type Problem } from "../../language/problem.ts";
+import { didYouMean, found, kindOf, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
 import { lineOf, mustDiffer } from "./references.ts";
 import { kindOfSource, kinds, sourcesOf } from "./source-kinds.ts";
 
 /** Rules of `sources[]` (docs/reference/pipeline.md): how many of which kind, and what each requires. */
-export const sourceRules: readonly Rule[] = [oneKind, sourceNames, schemaFieldNames, originsDiffer, kafkaTogether];
+export const sourceRules: readonly Rule[] = [
+  oneKind,
+  sourceNames,
+  schemaFieldNames,
+  originsDiffer,
+  kafkaTogether,
+  furtherSettings,
+];
 
 function* oneKind(document: View): Iterable<Problem> {
   const [first, ...others] = sourcesOf(document, () => true);
@@ -48,6 +55,26 @@ function* schemaFieldNames(document: View): Iterable<Problem> {
       .items()
       .map((field) => field.get("name"));
     yield* mustDiffer(names, "DUPLICATE_NAME", "each field once");
+  }
+}
+
+/** Keys of `x-sluice.sources` name sources, and only a topic has tombstones. */
+function* furtherSettings(document: View): Iterable<Problem> {
+  const ids = document.sources().map((source) => source.get("source_id").text ?? "");
+  for (const settings of document.get("x-sluice", "sources").members()) {
+    const name = String(settings.path.at(-1));
+    const source = document.sources().find((one) => one.get("source_id").text === name);
+    if (source === undefined) {
+      yield settings.problem("SOURCE_REFERENCE", {
+        expected: `the source_id of a source (${printable(ids.slice(0, 8).join(", "))})`,
+        found: `"${printable(name)}"`,
+        suggestion: didYouMean(name, ids),
+      });
+    } else if (settings.get("on_tombstone").exists && source.get("type").text !== "kafka") {
+      yield settings
+        .get("on_tombstone")
+        .problem("UNUSED", { expected: "a Kafka source, which alone has tombstones", found: "another source" });
+    }
   }
 }
 

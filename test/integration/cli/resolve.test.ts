@@ -9,6 +9,7 @@ import { runCommand } from "../../support/command.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 
+const window = "SETTINGS non_replicated_deduplication_window = 1000";
 const topics: string[] = [];
 const kafka = useKafka({
   prepare: async (found) => {
@@ -22,7 +23,7 @@ let folder: string;
 beforeAll(async () => {
   clickhouse = await useClickHouse();
   await clickhouse.client.command({
-    query: "CREATE TABLE goods (id Int64, level String) ENGINE = MergeTree ORDER BY id",
+    query: `CREATE TABLE goods (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`,
   });
   await clickhouse.client.command({ query: "CREATE TABLE narrow (id Int64) ENGINE = MergeTree ORDER BY id" });
   folder = await mkdtemp(join(tmpdir(), "sluice-resolved-"));
@@ -92,7 +93,9 @@ describe("sluice validate --resolve", () => {
     ["MergeTree ORDER BY level", []],
   ])("a table that would drop rows that dedup keeps is a warning: %s", async (engine, codes) => {
     await clickhouse.client.command({ query: "DROP TABLE IF EXISTS ordered SYNC" });
-    await clickhouse.client.command({ query: `CREATE TABLE ordered (id Int64, level String) ENGINE = ${engine}` });
+    await clickhouse.client.command({
+      query: `CREATE TABLE ordered (id Int64, level String) ENGINE = ${engine} ${window}`,
+    });
     const { code, problems } = await resolved(
       onServer({
         id: "ordered",
@@ -104,6 +107,35 @@ describe("sluice validate --resolve", () => {
     expect(problems[0]?.message).toMatch(
       /^sink\.table: expected a table whose ORDER BY has id, by which dedup tells events apart, got default\.ordered, a ReplacingMergeTree with ORDER BY /,
     );
+  });
+
+  test.each([
+    ["Int64", [], ["NULL_BECOMES_ZERO"]],
+    ["Int64", ["null: zero"], []],
+    ["Int64", ["null: reject"], []],
+    ["Int64 DEFAULT 1", [], []],
+    ["Nullable(Int64)", [], []],
+  ])("an optional field into a column of type %s with x-sluice %j: %j", async (type, sluice, codes) => {
+    await clickhouse.client.command({ query: "DROP TABLE IF EXISTS zeroed SYNC" });
+    await clickhouse.client.command({
+      query: `CREATE TABLE zeroed (id ${type}, level String) ENGINE = MergeTree ORDER BY tuple() ${window}`,
+    });
+    const text = onServer({ id: "zeroed", sluice }).replace(
+      "{ name: id, type: int }",
+      "{ name: id, type: int, required: false }",
+    );
+    const { code, problems } = await resolved(text);
+    expect([code, problems.map((one) => one.code)]).toEqual([0, codes]);
+    if (codes.length > 0) expect(problems[0]?.message).toContain("the column id, which gets 0");
+  });
+
+  test("a table that remembers no insert is a warning", async () => {
+    await clickhouse.client.command({
+      query: "CREATE TABLE forgets (id Int64, level String) ENGINE = MergeTree ORDER BY id",
+    });
+    const { code, problems } = await resolved(onServer({ id: "forgets" }));
+    expect([code, problems.map((one) => one.code)]).toEqual([0, ["AT_LEAST_ONCE"]]);
+    expect(problems[0]?.message).toContain("default.forgets remembers 0 inserts; run ALTER TABLE");
   });
 
   test("a server that does not answer is a warning: it may answer where the pipeline runs", async () => {

@@ -72,3 +72,16 @@ test("a column that is made narrower holds no value that wrapped", async () => {
   expect((await pipeline.settled()).dead_letters.total_messages).toBe(1);
   expect(await on.server.query(`SELECT DISTINCT n FROM ${pipeline.table}`)).toEqual([{ n: 1 }]);
 });
+
+test("a table that was dropped is made again where the file asks for that, which is said and counted", async () => {
+  const pipeline = await on.create("dropped", { sink: { max_batch_size: 1 } }, { create_table: true });
+  await pipeline.post({ id: 1, level: "good" });
+  await pipeline.settled();
+  await on.run(`DROP TABLE ${pipeline.table} SYNC`);
+  await pipeline.post({ id: 2, level: "good" });
+  const { counters } = await pipeline.until(({ counters: { rows_written } }) => rows_written === 2);
+  expect(counters.tables_created).toBe(2);
+  expect(await on.server.query(`SELECT level FROM ${pipeline.table}`)).toEqual([{ level: "good" }]);
+  const said = on.engine.log.lines.filter(({ sentence }) => sentence === "Created the target table.");
+  expect(said.filter(({ fields }) => fields["pipeline_id"] === "dropped")).toHaveLength(2);
+});

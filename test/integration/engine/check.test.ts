@@ -26,8 +26,14 @@ function check(pipeline_id: string, sink: Over["sink"] = {}, options: Partial<En
 const refused = (text: RegExp): object => ({ kind: "refused", text: expect.stringMatching(text) as string });
 
 test("a config whose table takes its rows is ready, and nothing is created or changed by the check", async () => {
-  await on.run(`CREATE TABLE ${tableOf("fine")} (id Int64, n Int32) ENGINE = MergeTree ORDER BY id`);
+  const columns = "(id Int64, n Int32) ENGINE = MergeTree ORDER BY id";
+  await on.run(`CREATE TABLE ${tableOf("fine")} ${columns} SETTINGS non_replicated_deduplication_window = 1000`);
   expect(await check("fine")).toEqual({ kind: "ready", table: { engine: "MergeTree", order_by: ["id"] } });
+  await on.run(`CREATE TABLE ${tableOf("forgets")} ${columns}`);
+  expect(await check("forgets")).toMatchObject({
+    kind: "ready",
+    atLeastOnce: expect.stringContaining("remembers 0 inserts") as string,
+  });
   expect(await check("created", {}, { create_table: true })).toEqual({ kind: "ready" });
   expect(await on.server.query(`SELECT name FROM system.tables WHERE name = 'created'`)).toEqual([]);
   expect(on.engine.engine.list()).toEqual([]);

@@ -112,6 +112,7 @@ test("of 12,000 events, 1 % of them malformed in 12 ways, each malformed one is 
         },
         { sink: { ...sink, mapping, max_batch_size: 1_000 } },
       ),
+      { sources: { input: { on_tombstone: "dead_letter" } } },
     );
     const dead = ways.size;
     await scene.until(({ counters }) => counters.rows_written + counters.dead_lettered >= events);

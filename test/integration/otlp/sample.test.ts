@@ -21,7 +21,8 @@ test("a record of the stream is sampled as a request, of which the receiver make
   const { engine } = scene.running;
   await engine.create(slow, createTable);
   const attributes = [{ key: "shop", value: { intValue: "7" } }];
-  const record = { timeUnixNano: "1705315800000000001", body: { stringValue: "paid" }, attributes };
+  const times = { timeUnixNano: "1705315800000000001", observedTimeUnixNano: "1705315800000000002" };
+  const record = { ...times, body: { stringValue: "paid" }, attributes };
   const request = { resourceLogs: [{ scopeLogs: [{ scope: { name: "cart" }, logRecords: [record] }] }] };
   const push = (body: unknown) =>
     post(scene.listeners.http, "logs", { "x-sluice-pipeline-id": id, ...jsonType }, Buffer.from(JSON.stringify(body)));

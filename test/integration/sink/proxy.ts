@@ -17,8 +17,15 @@ export interface Proxy {
   stop(): Promise<void>;
 }
 
-/** Passes requests on to the server at `url`, but for those that `instead` has another answer for. */
-export async function proxyTo(url: string, instead: (statement: string) => Said | undefined): Promise<Proxy> {
+/**
+ * Passes requests on to the server at `url`, but for those that `instead` has another answer for. `reworded`: their bodies,
+ * which keep their length.
+ */
+export async function proxyTo(
+  url: string,
+  instead: (statement: string) => Said | undefined,
+  reworded: (body: string) => string = (body) => body,
+): Promise<Proxy> {
   const statements: string[] = [];
   const server = createServer((request, response) => {
     const statement = new URL(request.url ?? "/", url).searchParams.get("query") ?? "";
@@ -30,7 +37,7 @@ export async function proxyTo(url: string, instead: (statement: string) => Said 
       const said = statement === "" ? body : statement;
       statements.push(said);
       const other = instead(said);
-      if (other === undefined) passOn(url, request, body, response);
+      if (other === undefined) passOn(url, request, reworded(body), response);
       else response.writeHead(other.status, { "X-ClickHouse-Exception-Code": String(other.code) }).end(other.text);
     });
   });

@@ -278,3 +278,22 @@ describe("an earlier reading will do", () => {
     expect((await read(sink, false)).table).not.toBe(first.table);
   });
 });
+
+test("servers that answer in turn for a table that is not replicated are told, and each is another one", async () => {
+  await table("in_turn");
+  const asked = "toString(serverUUID())";
+  let name = "a";
+  const proxy = await proxyTo(
+    server.url,
+    () => undefined,
+    (body) => body.replace(asked, `'${name.repeat(asked.length - 2)}'`),
+  );
+  proxies.push(proxy);
+  const sink = await opened("in_turn", proxy.url);
+  const seen: unknown[] = [];
+  for (name of ["a", "b", "a"]) {
+    const { server: answering } = await read(sink);
+    seen.push(answering?.at(0), sink.atLeastOnce?.includes("several servers"));
+  }
+  expect(seen).toEqual(["a", undefined, "b", undefined, "a", true]);
+});

@@ -45,7 +45,11 @@ function line(keeps: (place: number) => boolean = () => true): CompiledPipeline 
 
 function assemblerOf(source: StreamSource, max_batch_size: number, max_delay_time: string) {
   const [leave, drain] = [new AbortController(), new AbortController()];
-  const telemetry = { eventsRead: () => undefined, agedOut: () => undefined } as never;
+  const telemetry = {
+    eventsRead: () => undefined,
+    agedOut: () => undefined,
+    tombstonesSkipped: () => undefined,
+  } as never;
   const limits = { max_batch_size, max_delay_time };
   const parts = {
     pipeline_id: "p",

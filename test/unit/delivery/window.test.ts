@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { Reading } from "../../../engine/core/sink.ts";
-import { isInsideWindow, mayHaveRestarted, standingOf } from "../../../engine/delivery/target-window.ts";
+import {
+  completesOnlyView,
+  isInsideWindow,
+  mayHaveRestarted,
+  standingOf,
+} from "../../../engine/delivery/target-window.ts";
 
 const then: Reading = {
   table: "one",
@@ -37,6 +42,8 @@ test.each<[string, Partial<Reading>, Partial<Reading>, boolean]>([
   ["some time later, where both clocks were set back", hour, { ...hour, time: 0, taken: -1 }, false],
   ["where both clocks were set back, and the window has no seconds", {}, { time: 0, taken: -1 }, true],
   ["another table", {}, { table: "two" }, false],
+  ["the same table of another server", { server: "a" }, { server: "b" }, false],
+  ["the same table, of a server that did not tell before", {}, { server: "b" }, true],
   ["a window that was made larger after the batch was sent", {}, { blocks: 600, ...hour }, false],
   ["a window that was made smaller", {}, { blocks: 520, window: { entries: 30, seconds: Infinity } }, false],
   [
@@ -109,4 +116,20 @@ test.each<[string, Reading]>([
 test("after a new start of the server, parts that may not be read tell nothing", () => {
   const { blocks: _blocks, ...blind } = up;
   expect(standingOf(blind, { ...blind, time: up.time + 10_000, uptime: 3 })).toBe("uncertain");
+});
+
+describe("a repeat can complete a view whose table remembers nothing", () => {
+  const none = { entries: 0, seconds: Infinity };
+  const behind: Reading = { ...then, window: none, own: then.window, views: { "d.v": "1" } };
+
+  test.each<[string, Reading, Reading, boolean]>([
+    ["where it is the only one", behind, behind, true],
+    ["not beside another", behind, { ...behind, views: { "d.v": "1", "d.w": "2" } }, false],
+    ["not where another one was there", { ...behind, views: { "d.v": "1", "d.w": "2" } }, behind, false],
+    ["not where the target does not recognise the repeat", behind, { ...behind, blocks: 550 }, false],
+    ["not where the target remembers nothing", { ...behind, own: none }, { ...behind, own: none }, false],
+    ["not where an earlier version has read it", { ...then, window: none }, behind, false],
+  ])("%s", (_title, before, after, completes) => {
+    expect(completesOnlyView(before, after)).toBe(completes);
+  });
 });

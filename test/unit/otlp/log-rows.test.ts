@@ -23,7 +23,7 @@ const records = (...bodies: string[]) => bodies.map((stringValue) => ({ body: { 
 
 /** The row of a record without anything, byte for byte. */
 const empty =
-  '{"timestamp":"1970-01-01T00:00:00Z","observed_timestamp":"1970-01-01T00:00:00Z","severity_number":0,' +
+  '{"timestamp":"1970-01-01T00:00:00.005Z","observed_timestamp":"1970-01-01T00:00:00.005Z","severity_number":0,' +
   '"severity_text":"","body":"","flags":0,"dropped_attributes_count":0,"resource_attributes":{},"scope_name":"",' +
   '"scope_attributes":{},"attributes":{}}';
 
@@ -50,6 +50,14 @@ test("a log record becomes a row of all its fields, in the order of the schema",
 
 test("what is empty is omitted or has its zero, even where resource and scope are missing", () => {
   expect(rowTexts("logs", wireOf("logs", requestOf("logs", [{}])))).toEqual([empty]);
+});
+
+test.each([
+  ["has its time", { timeUnixNano: "1000000000", observedTimeUnixNano: "2000000000" }, "1970-01-01T00:00:01Z"],
+  ["else its observed time", { timeUnixNano: "0", observedTimeUnixNano: "2000000000" }, "1970-01-01T00:00:02Z"],
+  ["else that of arrival", { observedTimeUnixNano: "0" }, "1970-01-01T00:00:00.005Z"],
+])("a record %s", (_title, times, timestamp) => {
+  expect(rowOf("logs", times)).toMatchObject({ timestamp });
 });
 
 test("a request without records has no rows, and its events are one behind the other otherwise", () => {

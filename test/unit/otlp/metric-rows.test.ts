@@ -88,7 +88,7 @@ const kinds: [string, Part, Part][] = [
   [
     "a histogram without anything",
     { histogram: { dataPoints: [{}] } },
-    { metric_type: "histogram", aggregation_temporality: "UNSPECIFIED", count: 0, sum: 0 },
+    { metric_type: "histogram", aggregation_temporality: "UNSPECIFIED", count: 0, sum: null },
   ],
   [
     "a histogram of what JSON has not",
@@ -143,7 +143,7 @@ const kinds: [string, Part, Part][] = [
       metric_type: "exp_histogram",
       aggregation_temporality: "UNSPECIFIED",
       count: 0,
-      sum: 0,
+      sum: null,
       ...zeroExponential,
     },
   ],

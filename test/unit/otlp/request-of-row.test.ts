@@ -27,14 +27,15 @@ test.each(signals)("%s: the receiver makes the same row of the request", (signal
 test("a request says what a row says, and no more", () => {
   const body = { stringValue: "paid" };
   const attributes = [{ key: "user", value: { stringValue: "Ada" } }];
-  const item = { timeUnixNano: "1705315800500000000", severityNumber: 9, body, attributes };
+  const times = { timeUnixNano: "1705315800500000000", observedTimeUnixNano: "1705315800600000000" };
+  const item = { ...times, severityNumber: 9, body, attributes };
   expect(requestOfRow("logs", rowOf("logs", item, undefined, { name: "shop" }))).toEqual({
     resourceLogs: [
       {
         scopeLogs: [
           {
             scope: { name: "shop" },
-            logRecords: [{ timeUnixNano: "1705315800500000000", severityNumber: "9", body, attributes }],
+            logRecords: [{ ...times, severityNumber: "9", body, attributes }],
           },
         ],
       },

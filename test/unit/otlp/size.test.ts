@@ -58,7 +58,7 @@ const itemRows = { logs: LogRows, traces: SpanRows, metrics: MetricRows };
 
 function isRefusedByCount(title: string): void {
   const { signal, bytes } = costlyBody(title, largestBody - 1024);
-  const row = new RowWriter(bytes, new JsonBytes(16));
+  const row = new RowWriter(bytes, new JsonBytes(16), 0);
   const items = new itemRows[signal](row);
   expect(() => checkSize(row, items)).toThrow(OversizedRequest);
   expect(row.out.length).toBe(0);

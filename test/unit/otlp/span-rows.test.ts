@@ -60,7 +60,7 @@ test("a span becomes a row of all its fields, in the order of the schema", () =>
     dropped_links_count: 3,
     events: [
       { timestamp: "2024-01-15T10:50:00.1Z", name: "retry", attributes: { n: "2" }, dropped_attributes_count: 4 },
-      { timestamp: "1970-01-01T00:00:00Z", name: "", attributes: {}, dropped_attributes_count: 0 },
+      { timestamp: "1970-01-01T00:00:00.005Z", name: "", attributes: {}, dropped_attributes_count: 0 },
     ],
     links: [
       {
@@ -83,8 +83,8 @@ test("a span becomes a row of all its fields, in the order of the schema", () =>
 
 test("what is empty is omitted or has its zero", () => {
   expect(rowTexts("traces", wireOf("traces", requestOf("traces", [{}])))).toEqual([
-    '{"flags":0,"name":"","kind":"UNSPECIFIED","start_timestamp":"1970-01-01T00:00:00Z",' +
-      '"end_timestamp":"1970-01-01T00:00:00Z","duration_ns":0,"status_code":"UNSET","dropped_attributes_count":0,' +
+    '{"flags":0,"name":"","kind":"UNSPECIFIED","start_timestamp":"1970-01-01T00:00:00.005Z",' +
+      '"end_timestamp":"1970-01-01T00:00:00.005Z","duration_ns":0,"status_code":"UNSET","dropped_attributes_count":0,' +
       '"dropped_events_count":0,"dropped_links_count":0,"events":[],"links":[],"resource_attributes":{},' +
       '"scope_name":"","scope_attributes":{},"attributes":{}}',
   ]);
@@ -121,10 +121,19 @@ describe("a duration is exact, and 0 where a span ends before it starts", () => 
     ["4294967295", "4294967296", "1"],
     ["2", "1", "0"],
     ["1705315800000000001", "1705315800000000000", "0"],
-    ["0", "18446744073709551615", "18446744073709551615"],
+    ["1", "18446744073709551615", "18446744073709551614"],
     ["1", "9007199254740994", "9007199254740993"],
   ])("from %s to %s", (startTimeUnixNano, endTimeUnixNano, expected) => {
     const [row] = rowTexts("traces", wireOf("traces", requestOf("traces", [{ startTimeUnixNano, endTimeUnixNano }])));
     expect(row).toContain(`"duration_ns":${expected},`);
   });
+});
+
+test.each([
+  ["start", { endTimeUnixNano: "2000000000" }, "1970-01-01T00:00:02Z"],
+  ["end", { startTimeUnixNano: "2000000000" }, "1970-01-01T00:00:02Z"],
+  ["time", {}, "1970-01-01T00:00:00.005Z"],
+])("a span without a %s has the time that is known, and no duration", (_title, times, expected) => {
+  const row = rowOf("traces", times);
+  expect(row).toMatchObject({ start_timestamp: expected, end_timestamp: expected, duration_ns: 0 });
 });

@@ -13,16 +13,16 @@ function feeders(column: string): string {
 
 test.each([
   ["Bool", "bool"],
-  ["Int8", "int uint"],
-  ["LowCardinality(Int64)", "int uint"],
-  ["UInt64", "int uint"],
+  ["Int8", "bool int uint"],
+  ["LowCardinality(Int64)", "bool int uint"],
+  ["UInt64", "bool int uint"],
   ["Float32", "int uint float"],
   ["Nullable(Float64)", "int uint float"],
   ["String", "string bool int uint float array map"],
   ["LowCardinality(Nullable(String))", "string bool int uint float array map"],
   ["FixedString(3)", "string"],
   ["UUID", "string"],
-  ["Enum8('a' = 1)", "string"],
+  ["Enum8('a' = 1)", "string int uint"],
   ["IPv4", "string"],
   ["IPv6", "string"],
   ["Date", "string"],
@@ -34,8 +34,8 @@ test.each([
   ["Map(String, String)", "map"],
   ["Array(String)", "array"],
   ["Array(Map(String, String))", "array"],
-  ["Int128", "int uint"],
-  ["UInt256", "int uint"],
+  ["Int128", "bool int uint"],
+  ["UInt256", "bool int uint"],
   ["Tuple(Int8, String)", "array"],
   ["Tuple(a Int8, b String)", "map"],
   ["Nullable(Tuple(a Int8))", "map"],
@@ -48,6 +48,6 @@ test.each([
 
 test("a refusal names both types and what would do", () => {
   expect(canFeed("string", { kind: "UInt", bits: 8 })).toBe(
-    "a field of type string cannot feed a column of type UInt8: expected int or uint",
+    "a field of type string cannot feed a column of type UInt8: expected int, uint or bool",
   );
 });

@@ -134,8 +134,7 @@ function encoderOf(...fields: Field[]): RowEncoder {
   return new RowEncoder(
     fields.map(({ name, column_type, column_name = name }) => ({ name, column_name, column_type })),
     fields,
-    new Map(known),
-    new Set(known.map(([column]) => column)),
+    new Map(known.map(([column, of]) => [column, { type: of, hasDefault: false }])),
   );
 }
 

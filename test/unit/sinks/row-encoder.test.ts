@@ -2,15 +2,15 @@ import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/event/event.ts";
 import type { Block } from "../../../engine/core/sink.ts";
 import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
-import type { ColumnType } from "../../../engine/sinks/clickhouse/columns/column-type.ts";
+import type { RealColumn } from "../../../engine/sinks/clickhouse/encode/row-column.ts";
 import { RowEncoder } from "../../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { encoded } from "../../support/encoded.ts";
 
 function encode(type: FieldType, column_type: string, json: string, real?: string): Block {
-  const types = new Map<string, ColumnType>();
+  const types = new Map<string, RealColumn>();
   const parsed = parseColumnType(real ?? column_type);
-  if (real !== undefined && !isProblem(parsed)) types.set("c", parsed);
+  if (real !== undefined && !isProblem(parsed)) types.set("c", { type: parsed });
   const encoder = new RowEncoder([{ name: "f", column_name: "c", column_type }], [{ name: "f", type }], types);
   return encoded(encoder, [new Event(7, 0, Buffer.from(json))]);
 }
@@ -25,6 +25,20 @@ type Row = [FieldType, string, string, string];
 
 describe("values that fit", () => {
   test.each<Row>([
+    ["float", "Decimal(18, 2)", "19.990000000000002", '"19.99"'],
+    ["float", "Decimal(18, 2)", "0.30000000000000004", '"0.3"'],
+    ["float", "Decimal(18, 0)", "19.999999999999996", '"20"'],
+    ["bool", "UInt8", "true", "1"],
+    ["bool", "Int64", "false", "0"],
+    ["int", "Enum8('a' = 1, 'b' = -2)", "-2", '"b"'],
+    ["uint", "Enum8('a' = 1, 'b' = 2)", "1", '"a"'],
+    ["int", "Enum8", "1", "1"],
+    ["string", "DateTime('Asia/Istanbul')", '"2019-01-01 00:00:00"', '"2019-01-01T00:00:00"'],
+    ["string", "DateTime64(3, 'Europe/Berlin')", '"2019-07-01T12:30:00.5"', '"2019-07-01T12:30:00.500"'],
+    ["string", "DateTime('Europe/Berlin')", '"2019-07-01T12:30:00Z"', '"2019-07-01T12:30:00Z"'],
+    ["string", "DateTime('Europe/Berlin')", '"2019-07-01T12:30:00+05:00"', '"2019-07-01T07:30:00Z"'],
+    ["string", "DateTime", '"2019-01-01 00:00:00"', '"2019-01-01T00:00:00Z"'],
+    ["int", "DateTime('Europe/Berlin')", "0", '"1970-01-01T00:00:00Z"'],
     ["bool", "Bool", "true", "true"],
     ["bool", "Bool", '"F"', "false"],
     ["bool", "Bool", "2", "true"],
@@ -244,7 +258,14 @@ describe("values that do not fit", () => {
     ["array", "Array(JSON)", "[{}, null]", "element 1: expected a JSON object, got null"],
     ["array", "Array(LowCardinality(String))", '["a", null]', "element 1: expected text, got null"],
     ["array", "Tuple(Int8, String)", '[null, "a"]', "element 0: expected a whole number from -128 to 127, got null"],
-    ["map", "Map(String, String)", '{"x": null}', 'key "x": expected'],
+    ["map", "Map(String, String)", '{"x": null}', 'key "x": expected text, got null'],
+    ["int", "DateTime", "1717158645123", "(milliseconds since 1970? divide them by 1000 in a stateless transform)"],
+    ["string", "DateTime64(3)", '"1717158645123456"', "(microseconds since 1970? divide them by 1000000"],
+    ["string", "DateTime('Asia/Istanbul')", '"1970-01-01 00:00:00"', "from 1970-01-01T00:00:00Z"],
+    ["float", "Decimal(18, 2)", "19.995", "round(x * 1e2) / 1e2 in a stateless transform cuts digits"],
+    ["string", "Decimal(18, 2)", '"19.990000000000002"', "2 after the point"],
+    ["int", "Enum8('a' = 1)", "2", "expected a member of Enum8('a' = 1), got 2"],
+    ["float", "String", "1e400", "got a number beyond the range of 64-bit floats"],
     ["map", "Map(String, Int8)", '{"x": null}', 'key "x": expected a whole number from -128 to 127, got null'],
     ["map", "Map(String, Array(Int8))", '{"x": null}', 'key "x": expected an array, got null'],
     ["map", "Map(String, Array(Int8))", '{"x": [null]}', 'key "x": element 0: expected a whole number'],
@@ -376,7 +397,7 @@ describe("a table that differs from the mapping", () => {
 
   test("a column that the field cannot feed is a fault of the mapping", () => {
     expect(() => encode("string", "String", "{}", "UInt8")).toThrow(
-      'mapping of field "f" to column "c": a field of type string cannot feed a column of type UInt8: expected int or uint',
+      'mapping of field "f" to column "c": a field of type string cannot feed a column of type UInt8: expected int, uint or bool',
     );
   });
 });

@@ -12,9 +12,10 @@ function eventOf(text: string): Event {
 }
 
 /** What becomes of an event, whether a walk over its bytes can tell, or its spaces leave that to a parse. */
-function check(name: string, type: FieldType, text: string): string {
+function check(name: string, type: FieldType, text: string, isRequired = true): string {
+  const field = { name, type, ...(!isRequired && { required: false as const }) };
   const outcomes = [text, text.replaceAll(/([:,]) /g, "$1"), ` ${text}`].map((spelled) => {
-    const { passed, rejected } = new DeclaredFields([{ name, type }]).apply([eventOf(spelled)]);
+    const { passed, rejected } = new DeclaredFields([field]).apply([eventOf(spelled)]);
     return passed.length === 1 ? "passes" : rejected[0]!.error.replace("failed to validate data: ", "");
   });
   expect(new Set(outcomes).size).toBe(1);
@@ -176,4 +177,47 @@ describe("bytes that are not UTF-8", () => {
     const { text, encoding } = letterEvent(letter);
     expect(Buffer.from(text, encoding)).toEqual(bytes);
   });
+});
+
+describe("a field that is not required", () => {
+  test.each([
+    ["f", '{"f":"a"}', "passes"],
+    ["f", '{"f":null}', "passes"],
+    ["f", "{}", "passes"],
+    ["f", '{"f":1}', "field f: expected string, found number"],
+    ["a.b", '{"a":{"b":"x"}}', "passes"],
+    ["a.b", '{"a":{"b":null}}', "passes"],
+    ["a.b", '{"a":{"b":[]}}', "field a.b: expected string, found array"],
+  ])("%s in %s: %s", (name, text, outcome) => {
+    expect(check(name, "string", text, false)).toBe(outcome);
+  });
+});
+
+function errorOf(text: string): string | undefined {
+  return new DeclaredFields([{ name: "id", type: "int" }]).apply([eventOf(text)]).rejected[0]?.error;
+}
+
+describe("what is no JSON object is told", () => {
+  test.each([
+    ['[{"id":1},{"id":2}]', "found an array: send its items one by one"],
+    ['\0\0\0\0\u0007{"id":1}', "found the magic byte of a schema registry before a value of schema 7"],
+    ['{"id":9,}', "found text that is not JSON: "],
+    ['"id"', "found a string"],
+    ["null", "field id is missing"],
+    ["", "found nothing"],
+  ])("%j", (text, said) => {
+    expect(errorOf(text)).toContain(said);
+  });
+
+  test("a byte order mark is no reason to lose an event", () => {
+    expect(errorOf('\ufeff{"id":3}')).toBeUndefined();
+  });
+});
+
+test("a tombstone is a dead letter, or skipped and counted", () => {
+  const tombstone = new Event(7, 0, Buffer.alloc(0), 0, -1);
+  const fields = [{ name: "id", type: "int" as const }];
+  expect(new DeclaredFields(fields).apply([tombstone])).toMatchObject({ dropped: 0, rejected: [{ position: 7 }] });
+  const skipping = new DeclaredFields(fields, undefined, { skipsTombstones: true });
+  expect(skipping.apply([tombstone, eventOf('{"id":1}')])).toMatchObject({ dropped: 1, passed: [{}], rejected: [] });
 });

@@ -51,10 +51,26 @@ test.each(["[1]", "5", `"text"`, "true", "{", ""])("an event that is %s and no o
 
 test("the outputs are the schema of what comes behind, each name once with the type of its last", () => {
   const { outputs } = stateless(["a", "1", "int64"], ["b", "level", "datetime"], ["a", `["x"]`, "[]string"]);
-  expect(outputs).toEqual([
+  expect(outputs).toMatchObject([
     { name: "a", type: "array" },
     { name: "b", type: "string" },
   ]);
+});
+
+test("an output may be null where its expression may be nil", () => {
+  const nilable = ["level ?? nil", "$env.more", "age > 1 ? nil : 1", "first([])", "nil"];
+  const never = ["age", "upper(level)", '$env.more ?? ""', "age > 1 ? 2 : 1", "nil ?? 1"];
+  for (const expression of [...nilable, ...never]) {
+    const [output] = stateless(["o", expression, "string"]).outputs;
+    expect([expression, output!.mayBeNull]).toEqual([expression, nilable.includes(expression)]);
+  }
+});
+
+test("a field that is not required makes its output nullable", () => {
+  const optional = [{ name: "coupon", type: "string" as const, required: false as const }];
+  const made = (expression: string): boolean | undefined =>
+    new StatelessTransform([{ expression, output_name: "o", output_type: "string" }], optional).outputs[0]!.mayBeNull;
+  expect([made("coupon"), made('coupon ?? "none"'), made("upper(coupon)")]).toEqual([true, false, false]);
 });
 
 test("an integer keeps its digits on the way through", () => {

@@ -3,7 +3,7 @@ import { bare, columnTypeText } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
 
 const numbers: readonly FieldType[] = ["int", "uint", "float"];
-const whole: readonly FieldType[] = ["int", "uint"];
+const whole: readonly FieldType[] = ["int", "uint", "bool"];
 const text: readonly FieldType[] = ["string"];
 const anything: readonly FieldType[] = ["string", "bool", "int", "uint", "float", "array", "map"];
 
@@ -17,7 +17,7 @@ const feeders: Readonly<Record<ColumnType["kind"], readonly FieldType[]>> = {
   String: anything,
   FixedString: text,
   UUID: text,
-  Enum: text,
+  Enum: ["string", "int", "uint"],
   IPv4: text,
   IPv6: text,
   Date: text,

@@ -11,7 +11,7 @@ export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writ
   const [low, high] = [Number(min), Number(max)];
   return {
     write: (value) => {
-      const exact = typeof value === "number" ? exactWhole(value) : value;
+      const exact = typeof value === "number" ? exactWhole(value) : typeof value === "boolean" ? Number(value) : value;
       if (typeof exact === "number") return exact >= low && exact <= high ? String(exact) : undefined;
       if (typeof exact !== "bigint" || exact < min || exact > max) return undefined;
       return bits > 64 ? `"${exact}"` : exact.toString();
@@ -46,15 +46,35 @@ function isInexact(value: string | number | bigint): boolean {
   return isRounded(value) || digits.length > exactDigits;
 }
 
-/** Numbers whose digits all fit: none is cut. */
+/** How far a number may be from a value of the column, as a part of itself, to be taken for it. */
+const noise = 1e-9;
+
+/**
+ * A number as a binary float that was computed: `0.1 + 0.2` is 0.30000000000000004. Its text with the digits of the
+ * column, where that is so close that the rest is noise; undefined for any other number, and for whole ones, of which
+ * every digit counts.
+ */
+function withoutNoise(value: number, scale: number): string | undefined {
+  if (Number.isInteger(value) || !Number.isFinite(value)) return undefined;
+  const text = value.toFixed(scale);
+  // A float knows no more digits: those of a column with a larger scale are no rounding.
+  const isKnown = text.replace(/\D/g, "").replace(/^0+/, "").length <= exactDigits;
+  return isKnown && Math.abs(Number(text) - value) <= noise * Math.abs(value) ? text : undefined;
+}
+
+/** Numbers whose digits all fit, but for the noise of binary floats: none is cut. */
 export function decimal(precision: number, scale: number): Writer {
+  const exact = (value: string | number | bigint): string | undefined =>
+    isInexact(value) ? undefined : decimalText(String(value), precision, scale);
+  const rounded = scale === 0 ? "round(x)" : `round(x * 1e${scale}) / 1e${scale}`;
   return {
     write: (value) => {
-      if (typeof value === "object" || typeof value === "boolean" || isInexact(value)) return undefined;
-      const digits = decimalText(String(value), precision, scale);
+      if (typeof value === "object" || typeof value === "boolean") return undefined;
+      const close = typeof value === "number" ? withoutNoise(value, scale) : undefined;
+      const digits = exact(value) ?? (close && decimalText(close, precision, scale));
       return digits === undefined ? undefined : `"${digits}"`;
     },
-    expected: `a number with up to ${precision - scale} digits before and ${scale} after the point (as a string, if it has more than ${exactDigits} digits in all)`,
+    expected: `a number with up to ${precision - scale} digits before and ${scale} after the point (as a string, if it has more than ${exactDigits} digits in all; ${rounded} in a stateless transform cuts digits)`,
     zero: "0",
   };
 }

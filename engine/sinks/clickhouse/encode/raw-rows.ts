@@ -5,6 +5,8 @@ import { rawWalk } from "./raw-values.ts";
 import type { Event } from "../../../event/event.ts";
 import { EventScan } from "../../../event/scan.ts";
 import type { RowBody } from "./row-body.ts";
+import { configuredType } from "../columns/column-grammar.ts";
+import type { NullRule, RealColumn } from "./row-column.ts";
 
 /** Names with one spelling in JSON, which mean one key: no dot, no escape. */
 const plainName = /^[^."\\\p{Cc}\p{Surrogate}]+$/u;
@@ -14,32 +16,38 @@ const zeroed: ReadonlySet<ColumnType["kind"]> = new Set(["Bool", "Int", "UInt", 
 
 /**
  * The walks that check whether the bytes of an event are its row; undefined where they never are. ClickHouse fills a
- * column from the key of the same name, so each field must have the name of its column, and a walk for all of `types`:
- * the type in the mapping, then the type in the table. `undefaulted` are the columns that are known to have no DEFAULT.
+ * column from the key of the same name, so each field must have the name of its column, and a walk for the type in the
+ * mapping and for that in the table.
  */
 export function rowWalksOf(
   mapping: readonly Mapping[],
   schema: readonly SchemaField[],
-  types: (entry: Mapping) => readonly ColumnType[],
-  undefaulted: ReadonlySet<string>,
+  columns: ReadonlyMap<string, RealColumn>,
+  rule: NullRule,
 ): RowWalks | undefined {
   const walks = new Map<string, Walk>();
   const [optional, nullable] = [new Set<string>(), new Set<string>()];
   for (const entry of mapping) {
     const field = schema.find(({ name }) => name === entry.name);
     if (field === undefined || entry.name !== entry.column_name || !plainName.test(entry.name)) return undefined;
-    const different = new Map(types(entry).map((type) => [columnTypeText(withoutWrappers(type)), type]));
+    const known = columns.get(entry.column_name);
+    const types = [configuredType(entry), ...(known === undefined ? [] : [known.type])];
+    const different = new Map(types.map((type) => [columnTypeText(withoutWrappers(type)), type]));
     const found = [...different.values()].map((type) => rawWalk(field.type, type));
     if (found.includes(undefined)) return undefined;
     walks.set(entry.name, (found as Walk[]).reduce(both));
-    // The type in the table decides how null and missing values are stored.
-    const real = types(entry).at(-1)!;
-    if (isNullable(real)) nullable.add(entry.name);
-    if (undefaulted.has(entry.column_name) && (isNullable(real) || zeroed.has(bare(real).kind))) {
-      optional.add(entry.name);
-    }
+    // The column in the table decides how null and missing values are stored.
+    if (isNullable(types.at(-1)!)) nullable.add(entry.name);
+    if (known !== undefined && mayBeMissing(known, rule)) optional.add(entry.name);
   }
   return { walks, optional, nullable };
+}
+
+/** Whether ClickHouse stores for a key that is missing what the encoder writes for it. */
+function mayBeMissing({ type, hasDefault }: RealColumn, rule: NullRule): boolean {
+  if (isNullable(type)) return hasDefault === false;
+  if (hasDefault === true) return rule === undefined;
+  return hasDefault === false && rule !== "reject" && zeroed.has(bare(type).kind);
 }
 
 /** The type without Nullable and LowCardinality, which make no difference to a walk, also within a Map. */

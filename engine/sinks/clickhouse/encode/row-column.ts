@@ -1,17 +1,33 @@
-import type { Mapping, SchemaField } from "../../../../schemas/pipeline.ts";
+import type { EngineOptions, FieldType, Mapping, SchemaField } from "../../../../schemas/pipeline.ts";
+import type { FedField } from "../../../core/transform.ts";
 import { fieldReader, type ReadField } from "../../../event/field-path.ts";
 import { configuredType } from "../columns/column-grammar.ts";
-import { bare, type ColumnType, columnTypeText } from "../columns/column-type.ts";
+import { bare, type ColumnType, columnTypeText, isNullable } from "../columns/column-type.ts";
 import { type Converter, converterFor, converterForAny } from "./converter.ts";
 import { directWrite, type DirectWrite, noDirectWrite } from "./direct-write.ts";
 import { canFeed } from "../columns/feeding.ts";
 import { type ConstantBytes, constantOf } from "./row-body.ts";
 
+/** A column as the table has it. */
+export interface RealColumn {
+  type: ColumnType;
+  /** Whether it has a DEFAULT; undefined where that is not known. */
+  hasDefault?: boolean;
+}
+
+/** What a column that is not Nullable stores for null; undefined: its DEFAULT (`x-sluice.null`). */
+export type NullRule = EngineOptions["null"];
+
 /** An entry of a mapping, compiled. */
 export interface Column {
-  /** The text before the value in a line: `{"a":` or `,"b":`. */
-  prefix: ConstantBytes;
+  /** The text before the value in a line, `{"a":` for the first value of a row, else `,"a":`. */
+  first: ConstantBytes;
+  next: ConstantBytes;
   read: ReadField;
+  /** The converter writes null, or the row goes without the column, or it is refused. */
+  whenNull: "converted" | "omitted" | "refused";
+  /** It gets a zero value for null, which its field may be. */
+  mayBeZeroed: boolean;
   /** Writes the usual values, as the converter would. */
   direct: DirectWrite;
   converter: Converter;
@@ -19,19 +35,21 @@ export interface Column {
   subject: string;
 }
 
-/** `real` is the column type in the table, where it is known. Throws an Error where no value can be written. */
+/** `known` is the column in the table, where it is known. Throws an Error where no value can be written. */
 export function columnOf(
   entry: Mapping,
-  index: number,
-  schema: readonly SchemaField[],
-  real: ColumnType | undefined,
+  schema: readonly FedField[],
+  known: RealColumn | undefined,
+  rule: NullRule,
 ): Column {
   const configured = configuredType(entry);
+  const real = known?.type;
   const converter = convert(entry, schema, configured);
   const isSame = real === undefined || columnTypeText(bare(real)) === columnTypeText(bare(configured));
   return {
-    prefix: constantOf(`${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`),
-    read: fieldReader(entry.name),
+    first: constantOf(`{${JSON.stringify(entry.column_name)}:`),
+    next: constantOf(`,${JSON.stringify(entry.column_name)}:`),
+    ...readerOf(entry, schema, known ?? { type: configured }, rule),
     direct: isSame ? directFor(entry, schema, configured) : noDirectWrite,
     converter:
       real === undefined
@@ -40,6 +58,39 @@ export function columnOf(
           ? convert(entry, schema, real)
           : both(converter, convert(entry, schema, real)),
     subject: `field "${entry.name}" does not fit column "${entry.column_name}" of type ${columnTypeText(real ?? configured)}`,
+  };
+}
+
+/** The zero values of fields. Null in a field of another type becomes that of its column. */
+const zeros: ReadonlyMap<FieldType, unknown> = new Map<FieldType, unknown>([
+  ["string", ""],
+  ["bool", false],
+  ["int", 0],
+  ["uint", 0],
+  ["float", 0],
+]);
+
+/**
+ * What becomes of null and of a missing field. Where a column can store neither NULL nor its DEFAULT, a field that need
+ * not have a value has the zero of its own type, which the column may refuse: an empty text is no date.
+ */
+function readerOf(
+  entry: Mapping,
+  schema: readonly FedField[],
+  { type, hasDefault }: RealColumn,
+  rule: NullRule,
+): Pick<Column, "read" | "whenNull" | "mayBeZeroed"> {
+  const read = fieldReader(entry.name);
+  if (isNullable(type)) return { read, whenNull: "converted", mayBeZeroed: false };
+  if (rule === "reject") return { read, whenNull: "refused", mayBeZeroed: false };
+  if (rule === undefined && hasDefault === true) return { read, whenNull: "omitted", mayBeZeroed: false };
+  const field = schema.find(({ name }) => name === entry.name);
+  const isOptional = field?.required === false;
+  const zero = isOptional ? zeros.get(field.type) : undefined;
+  return {
+    read: zero === undefined ? read : (record) => read(record) ?? zero,
+    whenNull: "converted",
+    mayBeZeroed: rule === undefined && (field?.mayBeNull ?? isOptional),
   };
 }
 

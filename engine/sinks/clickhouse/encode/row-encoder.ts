@@ -1,14 +1,15 @@
-import type { Mapping, SchemaField } from "../../../../schemas/pipeline.ts";
+import type { Mapping } from "../../../../schemas/pipeline.ts";
+import type { FedField } from "../../../core/transform.ts";
 import type { Event } from "../../../event/event.ts";
 import type { Rejection } from "../../../core/dead-letter.ts";
 import type { RowWalks } from "../../../event/raw-json.ts";
-import { type ColumnType, isStructured } from "../columns/column-type.ts";
+import { isStructured } from "../columns/column-type.ts";
 import { rowWalksOf, RawEvents } from "./raw-rows.ts";
 import { type RowBody, constantOf } from "./row-body.ts";
-import { type Column, columnOf } from "./row-column.ts";
+import { type Column, columnOf, type NullRule, type RealColumn } from "./row-column.ts";
 import { configuredType } from "../columns/column-grammar.ts";
 
-const closing = constantOf("}");
+const [closing, empty] = [constantOf("}"), constantOf("{}")];
 
 /** Values of every kind and notation. The first is of a missing field, which most columns take. */
 const sampleValues: readonly unknown[] = [
@@ -31,8 +32,8 @@ const sampleValues: readonly unknown[] = [
   {},
 ];
 
-/** Column types of the table as it is, by column name. */
-export type RealTypes = ReadonlyMap<string, ColumnType>;
+/** Columns of the table as it is, by their names. */
+export type RealColumns = ReadonlyMap<string, RealColumn>;
 
 /**
  * Turns events into lines of JSONEachRow. The mapping is compiled once; a line is made in one pass, without an object
@@ -48,26 +49,26 @@ export class RowEncoder {
   readonly #columns: readonly Column[];
   readonly #raw: RawEvents;
 
-  /**
-   * `undefaulted` are the columns of the table that are known to have no DEFAULT. Throws an Error that names the field and
-   * column where the mapping cannot be written.
-   */
+  /** Throws an Error that names the field and column where the mapping cannot be written. */
   constructor(
     mapping: readonly Mapping[],
-    schema: readonly SchemaField[],
-    real: RealTypes = new Map(),
-    undefaulted: ReadonlySet<string> = new Set(),
+    schema: readonly FedField[],
+    real: RealColumns = new Map(),
+    rule?: NullRule,
   ) {
     if (mapping.length === 0) throw new Error("sink.mapping: expected at least one entry, got none");
     const sorted = mapping.toSorted((one, other) => (one.column_name < other.column_name ? -1 : 1));
     this.columnNames = sorted.map((entry) => entry.column_name);
-    this.isStructured = mapping.some((entry) => isStructured(real.get(entry.column_name) ?? configuredType(entry)));
-    this.#columns = sorted.map((entry, index) => columnOf(entry, index, schema, real.get(entry.column_name)));
-    const typesOf = (entry: Mapping): ColumnType[] => {
-      const [configured, actual] = [configuredType(entry), real.get(entry.column_name)];
-      return actual === undefined ? [configured] : [configured, actual];
-    };
-    this.#raw = new RawEvents(rowWalksOf(mapping, schema, typesOf, undefaulted));
+    this.isStructured = mapping.some((entry) =>
+      isStructured(real.get(entry.column_name)?.type ?? configuredType(entry)),
+    );
+    this.#columns = sorted.map((entry) => columnOf(entry, schema, real.get(entry.column_name), rule));
+    this.#raw = new RawEvents(rowWalksOf(mapping, schema, real, rule));
+  }
+
+  /** The columns that get a zero value for null, and whose field may be null. */
+  get zeroed(): string[] {
+    return this.columnNames.filter((_, index) => this.#columns[index]!.mayBeZeroed);
   }
 
   /** The walks for events whose own bytes can be rows; undefined where none can. */
@@ -85,9 +86,16 @@ export class RowEncoder {
   /** Adds the row of a value; adds nothing where it does not fit. */
   #add(value: Record<string, unknown>, body: RowBody): boolean {
     const { length } = body;
-    for (const { prefix, read, direct, converter } of this.#columns) {
-      body.addConstant(prefix);
+    let isFirst = true;
+    for (const { first, next, read, whenNull, direct, converter } of this.#columns) {
       const found = read(value);
+      if (whenNull !== "converted" && (found === null || found === undefined)) {
+        if (whenNull === "omitted") continue;
+        body.cutTo(length);
+        return false;
+      }
+      body.addConstant(isFirst ? first : next);
+      isFirst = false;
       if (direct(found, body)) continue;
       const text = converter.convert(found);
       if (text === undefined) {
@@ -96,7 +104,7 @@ export class RowEncoder {
       }
       body.addJson(text);
     }
-    body.addConstant(closing);
+    body.addConstant(isFirst ? empty : closing);
     return true;
   }
 
@@ -117,9 +125,7 @@ export class RowEncoder {
 
   #reject(event: Event): Rejection {
     const { value } = event;
-    const errors = this.#columns
-      .filter((column) => column.converter.convert(column.read(value)) === undefined)
-      .map((column) => `${column.subject}: ${column.converter.explain(column.read(value))}`);
+    const errors = this.#columns.flatMap((column) => misfitOf(column, value));
     return {
       component: "sink",
       reason: "schema_mismatch",
@@ -128,4 +134,13 @@ export class RowEncoder {
       position: event.position,
     };
   }
+}
+
+/** Why a value does not fit a column; empty where it does. */
+function misfitOf({ read, whenNull, converter, subject }: Column, value: Record<string, unknown>): string[] {
+  const found = read(value);
+  if (whenNull !== "converted" && (found === null || found === undefined)) {
+    return whenNull === "omitted" ? [] : [`${subject}: expected a value, as x-sluice.null is reject, got null`];
+  }
+  return converter.convert(found) === undefined ? [`${subject}: ${converter.explain(found)}`] : [];
 }

@@ -1,29 +1,27 @@
-import type { Mapping, SchemaField, SinkConfig } from "../../../../schemas/pipeline.ts";
-import { RowEncoder, type RealTypes } from "./row-encoder.ts";
+import type { Mapping, SinkConfig } from "../../../../schemas/pipeline.ts";
+import type { FedField } from "../../../core/transform.ts";
+import type { NullRule, RealColumn } from "./row-column.ts";
+import { RowEncoder, type RealColumns } from "./row-encoder.ts";
 import { isProblem, parseColumnType } from "../columns/column-grammar.ts";
-import type { ColumnType } from "../columns/column-type.ts";
 import type { ColumnInfo } from "../target/table.ts";
 
 /**
  * The fields that feed a sink, by the origin of events; the key `undefined` is for all other origins. The value is
  * undefined for a removed source.
  */
-export type Schemas = ReadonlyMap<string | undefined, readonly SchemaField[] | undefined>;
+export type Schemas = ReadonlyMap<string | undefined, readonly FedField[] | undefined>;
 
 /** The encoders of one mapping, one for the fields of each source of a pipeline. */
 export class RowEncoders {
   readonly #encoders: ReadonlyMap<string | undefined, RowEncoder | undefined>;
   readonly #first: RowEncoder;
 
-  /**
-   * `undefaulted` are the columns of the table that are known to have no DEFAULT. Throws an Error that names the field and
-   * column where the mapping cannot be written, or nothing feeds it.
-   */
-  constructor(mapping: readonly Mapping[], schemas: Schemas, real?: RealTypes, undefaulted?: ReadonlySet<string>) {
-    const made = new Map<readonly SchemaField[], RowEncoder>();
+  /** Throws an Error that names the field and column where the mapping cannot be written, or nothing feeds it. */
+  constructor(mapping: readonly Mapping[], schemas: Schemas, rule: NullRule, real?: RealColumns) {
+    const made = new Map<readonly FedField[], RowEncoder>();
     for (const schema of schemas.values()) {
       if (schema !== undefined && !made.has(schema)) {
-        made.set(schema, new RowEncoder(mapping, schema, real, undefaulted));
+        made.set(schema, new RowEncoder(mapping, schema, real, rule));
       }
     }
     this.#encoders = new Map(Array.from(schemas, ([origin, schema]) => [origin, schema && made.get(schema)]));
@@ -43,6 +41,11 @@ export class RowEncoders {
     return found.length === 0 ? undefined : found;
   }
 
+  /** The columns that get a zero value for null, of fields of any source that may be null. */
+  get zeroed(): string[] {
+    return [...new Set([...this.#encoders.values()].flatMap((encoder) => encoder?.zeroed ?? []))];
+  }
+
   get columnNames(): readonly string[] {
     return this.#first.columnNames;
   }
@@ -54,10 +57,16 @@ export class RowEncoders {
 
 /** Encoders for the table as it is, or why rows cannot be written to it: completes "table d.t ...". */
 export function encodersFor(
-  { sink, schemas }: { sink: SinkConfig; schemas: Schemas },
+  { sink, schemas, options }: { sink: SinkConfig; schemas: Schemas; options: { null?: NullRule } },
   columns: readonly ColumnInfo[],
 ): RowEncoders | string {
   const writable = new Map(columns.filter(isWritable).map((column) => [column.name, column]));
+  const computed = columns.find(
+    (one) => !isWritable(one) && sink.mapping.some((entry) => entry.column_name === one.name),
+  );
+  if (computed !== undefined) {
+    return `computes the column "${computed.name}" itself, as it is ${computed.default_kind}, so that it cannot be written; remove it from the mapping, or give the table an ordinary column`;
+  }
   const mapped = sink.mapping.map((entry) => writable.get(entry.column_name));
   const missing = sink.mapping.filter((_, index) => mapped[index] === undefined);
   if (missing.length > 0) {
@@ -65,9 +74,8 @@ export function encodersFor(
     return `has no column ${names} that can be written; set x-sluice.alter_table: true to have it added, add it to the table, or remove it from the mapping`;
   }
   try {
-    const types = mapped.filter((column) => column !== undefined).map(realType);
-    const undefaulted = columns.filter(({ default_kind }) => default_kind === "").map(({ name }) => name);
-    return new RowEncoders(sink.mapping, schemas, new Map(types), new Set(undefaulted));
+    const real = mapped.filter((column) => column !== undefined).map(realColumn);
+    return new RowEncoders(sink.mapping, schemas, options.null, new Map(real));
   } catch (error) {
     return `cannot be written: ${error instanceof Error ? error.message : String(error)}`;
   }
@@ -78,10 +86,11 @@ function isWritable(column: ColumnInfo): boolean {
 }
 
 /** Throws an Error where rows cannot be written to a column of that type. */
-function realType(column: ColumnInfo): [string, ColumnType] {
+function realColumn(column: ColumnInfo): [string, RealColumn] {
   const aggregated = /^SimpleAggregateFunction\(\w+, (.*)\)$/s.exec(column.type)?.[1];
   const parsed = parseColumnType(aggregated ?? column.type);
   if (isProblem(parsed))
     throw new Error(`column "${column.name}" has the type ${column.type}, which ${parsed.problem}`);
-  return [column.name, parsed];
+  const known = ["", "DEFAULT"].includes(column.default_kind) ? { hasDefault: column.default_kind !== "" } : {};
+  return [column.name, { type: parsed, ...known }];
 }

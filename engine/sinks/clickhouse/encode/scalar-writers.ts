@@ -3,7 +3,8 @@ import { type ColumnType, columnTypeText } from "../columns/column-type.ts";
 import { decimal, float, whole } from "./number-writers.ts";
 import { expectedText, readText, type Value } from "./values.ts";
 import { quoted, textWriter, type Writer } from "./writer.ts";
-import { dateText, fromSeconds, type Instant, isoText, parseTime } from "./times.ts";
+import { dateText, fromSeconds, type Instant, isoText, type Parsed, parseTime, wallText } from "./times.ts";
+import { offsetOf } from "./zones.ts";
 
 /** Column types that hold one value, without a wrapper. */
 export type ScalarType = Exclude<
@@ -43,9 +44,9 @@ export function writerOf(type: ScalarType): Writer {
     case "Date32":
       return date(type.kind);
     case "DateTime":
-      return dateTime();
+      return dateTime(type.zone);
     case "DateTime64":
-      return dateTime64(type.precision);
+      return dateTime64(type.precision, type.zone);
     default:
       return type satisfies never;
   }
@@ -71,15 +72,22 @@ function ipv6(value: string): string | undefined {
   return (isIPv6(value) && !value.includes("%")) || isIPv4(value) ? value : undefined;
 }
 
+/** A member by its name, or by its number. */
 function enumeration(type: Extract<ColumnType, { kind: "Enum" }>): Writer {
   const { members } = type;
-  if (members === undefined) return textWriter("a member of the Enum", (value) => value, undefined);
-  const zeroMember = [...members].find(([, value]) => value === 0)?.[0];
-  return textWriter(
-    `a member of ${columnTypeText(type)}`,
-    (value) => (members.has(value) ? value : undefined),
-    zeroMember === undefined ? undefined : JSON.stringify(zeroMember),
-  );
+  const names = members && new Map([...members].map(([name, number]) => [number, JSON.stringify(name)]));
+  const byName = (value: string): string | undefined =>
+    members === undefined || members.has(value) ? quoted(value) : undefined;
+  const byNumber = (value: number): string | undefined =>
+    names === undefined ? (Number.isInteger(value) ? String(value) : undefined) : names.get(value);
+  return {
+    write: (value) => {
+      if (typeof value === "string") return byName(value);
+      return typeof value === "number" ? byNumber(value) : undefined;
+    },
+    expected: members === undefined ? "a member of the Enum" : `a member of ${columnTypeText(type)}`,
+    zero: names?.get(0),
+  };
 }
 
 /** The last instant that a DateTime64(9) holds: 2^63 - 1 nanoseconds. */
@@ -91,12 +99,12 @@ function instant(literal: string): Instant {
 }
 
 /** A DateTime holds 32 bits of seconds. */
-function dateTime(): Writer {
-  return time(0, instant("1970-01-01"), { seconds: 0xffffffff, nanos: 0 });
+function dateTime(zone: string | undefined): Writer {
+  return time(0, zone, instant("1970-01-01"), { seconds: 0xffffffff, nanos: 0 });
 }
 
-function dateTime64(precision: number): Writer {
-  return time(precision, instant("1900-01-01"), precision === 9 ? lastNano : lastDay);
+function dateTime64(precision: number, zone: string | undefined): Writer {
+  return time(precision, zone, instant("1900-01-01"), precision === 9 ? lastNano : lastDay);
 }
 
 /** Days as text: a number could mean days or seconds. */
@@ -112,23 +120,54 @@ function date(kind: "Date" | "Date32"): Writer {
 
 /**
  * Times as text in UTC with a `Z`, which ClickHouse reads the same for every zone and precision of the column when
- * `date_time_input_format` is `best_effort`. Numbers are seconds since the epoch; negative ones are refused.
+ * `date_time_input_format` is `best_effort`. A text without a zone is a time in the zone of its column, and is sent
+ * without one, so that ClickHouse decides about hours that a clock skips or repeats; without a zone of the column it is
+ * UTC. Numbers are seconds since the epoch; negative ones are refused.
  */
-function time(precision: number, first: Instant, last: Instant): Writer {
+function time(precision: number, zone: string | undefined, first: Instant, last: Instant): Writer {
+  const fits = (found: Instant): boolean => !isBefore(found, first) && !isBefore(last, found);
+  const range = `a time such as 2024-05-31T12:00:00Z, or seconds since 1970, from ${isoText(first, precision)} to ${isoText(last, precision)}`;
   return {
     write: (value) => {
       const parsed = toInstant(value);
-      if (parsed === undefined || isBefore(parsed, first) || isBefore(last, parsed)) return undefined;
-      return `"${isoText(parsed, precision)}"`;
+      if (parsed === undefined) return undefined;
+      if (zone === undefined || !parsed.isLocal) return fits(parsed) ? `"${isoText(parsed, precision)}"` : undefined;
+      const { seconds, nanos } = parsed;
+      return fits({ seconds: seconds - offsetOf(zone, seconds), nanos })
+        ? `"${wallText(parsed, precision)}"`
+        : undefined;
     },
-    expected: `a time such as 2024-05-31T12:00:00Z, or seconds since 1970, from ${isoText(first, precision)} to ${isoText(last, precision)}`,
+    expected: (value) => range + hintOf(value, fits),
     zero: '"1970-01-01T00:00:00Z"',
   };
 }
 
-function toInstant(value: Value): Instant | undefined {
+/** Units of an epoch that senders use in place of seconds. */
+const finerUnits: readonly (readonly [name: string, parts: number])[] = [
+  ["milliseconds", 1e3],
+  ["microseconds", 1e6],
+  ["nanoseconds", 1e9],
+];
+
+/** The earliest time that a number of finer units is taken to mean. */
+const plausible = Date.UTC(1980, 0, 1) / 1000;
+
+/** What a number probably is that is too large for seconds. */
+function hintOf(value: unknown, fits: (found: Instant) => boolean): string {
+  const number = typeof value === "string" && /^\d{12,20}$/.test(value) ? Number(value) : Number(value);
+  if (!["number", "bigint", "string"].includes(typeof value) || !Number.isFinite(number)) return "";
+  for (const [name, parts] of finerUnits) {
+    const seconds = number / parts;
+    if (seconds >= plausible && fits({ seconds, nanos: 0 }))
+      return ` (${name} since 1970? divide them by ${parts} in a stateless transform)`;
+  }
+  return "";
+}
+
+function toInstant(value: Value): Parsed | undefined {
   if (typeof value === "string") return parseTime(value);
-  return typeof value === "number" ? fromSeconds(value) : undefined;
+  const found = typeof value === "number" ? fromSeconds(value) : undefined;
+  return found && { ...found, isLocal: false };
 }
 
 function isBefore(one: Instant, other: Instant): boolean {

@@ -4,6 +4,11 @@ export interface Instant {
   nanos: number;
 }
 
+/** What a text names. */
+export interface Parsed extends Instant {
+  isLocal: boolean;
+}
+
 /** From seconds since the epoch with a fraction: by the decimal digits of the number, not its binary value. */
 export function fromSeconds(value: number): Instant | undefined {
   if (!Number.isFinite(value) || value < 0) return undefined;
@@ -19,9 +24,14 @@ function nanosOf(fraction: string): number {
 }
 
 /** ISO 8601 in UTC with `precision` digits of a fraction. */
-export function isoText({ seconds, nanos }: Instant, precision: number): string {
+export function isoText(instant: Instant, precision: number): string {
+  return `${wallText(instant, precision)}Z`;
+}
+
+/** The same without its zone. */
+export function wallText({ seconds, nanos }: Instant, precision: number): string {
   const whole = secondText(seconds);
-  return precision === 0 ? `${whole}Z` : `${whole}.${String(nanos).padStart(9, "0").slice(0, precision)}Z`;
+  return precision === 0 ? whole : `${whole}.${String(nanos).padStart(9, "0").slice(0, precision)}`;
 }
 
 let remembered = { seconds: 0, text: "1970-01-01T00:00:00" };
@@ -51,7 +61,6 @@ const numeric = String.raw`(?<offset>[+-]\d{4})`;
 /**
  * The layouts of a text that feeds a date or time, in their order: the first that fits wins, so `03/04/2024` is
  * March 4, `13/04/2024` is 13 April and `03.04.2024` is 3 April.
- * A text without a zone is UTC.
  */
 const layouts: readonly RegExp[] = [
   String.raw`(?<y>\d{4})-(?<m>\d{2})-(?<d>\d{2})T${clock}(?<offset>Z|[+-]\d{2}:\d{2})`,
@@ -84,8 +93,11 @@ type Parts = Record<string, string | undefined>;
 /** The longest text that any layout can match, with room for a long fraction. */
 const longest = 80;
 
-/** The instant that a text names, or undefined if no layout fits it or the date does not exist. */
-export function parseTime(text: string): Instant | undefined {
+/**
+ * The instant that a text names, or undefined if no layout fits it or the date does not exist. `isLocal`: it names no
+ * zone, and the instant is that of UTC.
+ */
+export function parseTime(text: string): Parsed | undefined {
   const usual = parseUsual(text);
   if (usual !== undefined || text.length > longest) return usual;
   for (const layout of layouts) {
@@ -96,10 +108,10 @@ export function parseTime(text: string): Instant | undefined {
   return undefined;
 }
 
-const usualLayout = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z?$/;
+const usualLayout = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z?)$/;
 
-/** The first two layouts in UTC, which nearly all events use, without the cost of named groups. */
-function parseUsual(text: string): Instant | undefined {
+/** The first two layouts in UTC or without a zone, which nearly all events use, without the cost of named groups. */
+function parseUsual(text: string): Parsed | undefined {
   const match = usualLayout.exec(text);
   if (match === null) return undefined;
   const [y, m, d] = [Number(match[1]), Number(match[2]), Number(match[3])];
@@ -107,15 +119,17 @@ function parseUsual(text: string): Instant | undefined {
   const midnight = Date.UTC(y, m - 1, d);
   if (y < 1000 || m < 1 || m > 12 || d < 1 || new Date(midnight).getUTCDate() !== d) return undefined;
   if (h > 23 || mi > 59 || s > 59) return undefined;
-  return { seconds: midnight / 1000 + h * 3600 + mi * 60 + s, nanos: nanosOf(match[7] ?? "") };
+  const seconds = midnight / 1000 + h * 3600 + mi * 60 + s;
+  return { seconds, nanos: nanosOf(match[7] ?? ""), isLocal: match[8] === "" };
 }
 
-function fromParts(parts: Parts): Instant | undefined {
+function fromParts(parts: Parts): Parsed | undefined {
   const offset = offsetSeconds(parts);
   const date = dateSeconds(parts);
   const [h, mi, s] = [Number(parts["h"] ?? 0), Number(parts["mi"] ?? 0), Number(parts["s"] ?? 0)];
   if (offset === undefined || date === undefined || h > 23 || mi > 59 || s > 59) return undefined;
-  return { seconds: date + h * 3600 + mi * 60 + s - offset, nanos: nanosOf(parts["fraction"] ?? "") };
+  const isLocal = parts["offset"] === undefined && parts["zone"] === undefined;
+  return { seconds: date + h * 3600 + mi * 60 + s - offset, nanos: nanosOf(parts["fraction"] ?? ""), isLocal };
 }
 
 /** Midnight of the date, which must exist: ClickHouse would read 30 February as 1 March. */

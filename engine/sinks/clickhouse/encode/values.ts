@@ -54,6 +54,7 @@ export function readText(value: unknown): string | undefined {
 
 /** What `readText` accepts for a String column: completes "expected ...". */
 export function expectedText(value: unknown): string {
+  if (value === null) return "text";
   if (typeof value === "string") return "text of whole Unicode characters";
   if (typeof value === "number") return `a number written out in digits, or as a string${beyond}`;
   return `text, or a value of at most ${deepest} levels with its numbers written out in digits or as strings${beyond}`;
@@ -149,6 +150,8 @@ const shown = 80;
 /** A value as an error shows it: JSON, cut after 80 characters. */
 export function shortened(value: unknown): string {
   if (value === undefined) return "nothing";
+  // JSON.parse reads 1e400 as Infinity, which has no spelling in JSON.
+  if (typeof value === "number" && !Number.isFinite(value)) return "a number beyond the range of 64-bit floats";
   const text = compact(typeof value === "string" ? value.slice(0, shown + 1) : value);
   return text.length > shown ? `${text.slice(0, shown)}…` : text;
 }

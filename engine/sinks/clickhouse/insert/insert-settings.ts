@@ -16,6 +16,7 @@ const insertSettings: ClickHouseSettings = {
   timeout_overflow_mode: "throw",
   deduplicate_blocks_in_dependent_materialized_views: 1,
   input_format_null_as_default: 0,
+  input_format_defaults_for_omitted_fields: 1,
   input_format_skip_unknown_fields: 1,
   input_format_allow_errors_num: "0",
   input_format_allow_errors_ratio: 0,

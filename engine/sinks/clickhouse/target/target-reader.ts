@@ -4,7 +4,7 @@ import { type WrittenTables, writtenTablesOf } from "./written-tables.ts";
 import { quoteText } from "../transport/quote.ts";
 import type { Select } from "../transport/sql.ts";
 import { findTable, tableInfo, type TableInfo, tableOf } from "./table.ts";
-import { numberIn, type Row, textsIn, unexpected } from "../transport/rows.ts";
+import { numberIn, type Row, textIn, textsIn, unexpected } from "../transport/rows.ts";
 import { isUnreadable } from "../transport/request-error.ts";
 
 /** The maximum age of a reading: in milliseconds, and as a part of the deduplication window. */
@@ -13,6 +13,7 @@ const partOfWindow = 1 / 20;
 
 /** A table, or a view, at one moment. */
 type TableSnapshot = TableInfo & {
+  server: string;
   data_paths: readonly string[];
   altered: number;
   time: number;
@@ -108,6 +109,9 @@ export class TargetReader {
     const blocks = table.blocks?.[replicated ? 1 : 0];
     return {
       table: identityOf(table),
+      ...(replicated || !isIdentity(table.server) ? {} : { server: table.server }),
+      ...viewsOf(written),
+      ...(written.forgetful === undefined ? {} : { forgetful: written.forgetful }),
       time: table.time,
       ...(blocks === undefined ? {} : { blocks }),
       ...(replicated ? { isReplicated: true } : {}),
@@ -142,7 +146,7 @@ export class TargetReader {
     // numbers of each partition begin at 0, hence the + 1, so that the first block counts.
     const parts = `SELECT max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
     return [
-      `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime`,
+      `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime, toString(serverUUID()) AS server`,
       this.#seesParts ? `, (SELECT [max(highest), sum(highest + 1)] FROM (${parts})) AS blocks` : "",
       ` FROM system.tables WHERE database IN (${databases}) AND name IN (${names})`,
     ].join("");
@@ -159,6 +163,7 @@ function snapshotOf(row: Row): TableSnapshot {
   const block = (index: number): number => numberIn({ block: blocks?.[index] as unknown }, "block", "system.parts");
   return {
     ...tableOf(row),
+    server: textIn(row, "server", "system.tables"),
     data_paths: textsIn(row, "data_paths", "system.tables"),
     altered: number("altered"),
     time: number("time"),
@@ -177,7 +182,19 @@ function isUnchanged(snapshots: readonly TableSnapshot[], known: readonly TableI
 
 /** The UUID of a table. In databases without UUIDs the folder of its data, which is unique. */
 function identityOf({ uuid, data_paths }: TableSnapshot): string {
-  return /[^0-]/.test(uuid) ? uuid : (data_paths[0] ?? "");
+  return isIdentity(uuid) ? uuid : (data_paths[0] ?? "");
+}
+
+/** Whether a UUID is one: where there is none, all digits are 0. */
+function isIdentity(uuid: string): boolean {
+  return /[^0-]/.test(uuid);
+}
+
+/** The views that an insert feeds, by their names and UUIDs: one that was dropped and made again is another one. */
+function viewsOf({ views, tables, own }: WrittenTables): Pick<Reading, "views" | "own"> {
+  if (views.length === 0) return {};
+  const uuids = new Map(tables.map(({ database, name, uuid }) => [`${database}.${name}`, uuid]));
+  return { own, views: Object.fromEntries(views.map((view) => [view, uuids.get(view) ?? ""])) };
 }
 
 function description(table: TableInfo): string {

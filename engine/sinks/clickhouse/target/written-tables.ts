@@ -8,10 +8,13 @@ export interface WrittenTables {
   tables: readonly TableInfo[];
   /** `database.view`, at any depth. */
   views: readonly string[];
-  /** The smallest window of all tables that are written. */
+  /** The smallest window of all tables that are written, and that of the table itself. */
   window: Window;
+  own: Window;
   /** Why a repeated insert is not dropped everywhere, with the statement that changes this; undefined if it is. */
   atLeastOnce: string | undefined;
+  /** Those that remember no insert at all, as a sentence; undefined where there is none. */
+  forgetful: string | undefined;
 }
 
 /** The most tables that are checked for one table; further ones count as unknown. */
@@ -36,14 +39,17 @@ export async function writtenTablesOf(select: Select, start: TableInfo): Promise
   if (written.length > mostTables || names.size > mostTables)
     unknown.push(`more than ${mostTables} tables depend on it`);
   const windows = written.map((table) => windowOf(table, defaults));
+  const forgetting = written.filter((_, index) => windows[index]!.entries === 0).map(nameOf);
   const reasons = written
     .map((table, index) => whyNotDeduplicated(table, windows[index]!))
     .filter((reason) => reason !== undefined);
   return {
     tables: [...written, ...views],
     views: [...names],
+    own: windows[0]!,
     window: smallest(unknown.length === 0 ? windows : [{ entries: 0, seconds: Infinity }]),
     atLeastOnce: sentence(start, [...reasons, ...unknown]),
+    forgetful: forgetting.length === 0 ? undefined : `${forgetting.join(", ")} remembers no insert`,
   };
 }
 

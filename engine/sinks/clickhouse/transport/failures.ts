@@ -142,27 +142,28 @@ function serverFailure(reason: Extract<RequestFailure, { from: "server" }>, targ
   if (lack !== undefined)
     return { class: "transient", ...said, text: `ClickHouse cannot run this now: ${lack}; ${said.text}` };
   if (transientCodes.has(code)) return { class: "transient", ...said };
-  if (isFromView(text, target)) return { class: "view", ...said };
+  const view = viewIn(text, target);
+  if (view !== undefined) return { class: "view", ...said, view };
   if (!rowCodes.has(code)) return { class: "setup", ...said };
   const row = isPushing(text) ? undefined : rowOf(code, text, target.rows);
   return { class: "row", ...said, ...(row === undefined ? {} : { row }) };
 }
 
 function isRefusal(failure: Failure, code: number, target: Target): boolean {
-  if (isFromView(failure.text, target) || isPushing(failure.text)) return false;
+  if (failure.class === "view" || isPushing(failure.text)) return false;
   if (refusals.has(code) || failure.class === "partitions") return true;
   return failure.row !== undefined && target.isOneBlock;
 }
 
 /**
- * Whether an error ends with `…: while pushing to view d.v`. At the very end it cannot be quoted from an event, because
- * a quotation ends with a quote. Only known views of the table count.
+ * The view of an error that ends with `…: while pushing to view d.v`. At the very end it cannot be quoted from an event,
+ * because a quotation ends with a quote. Only known views of the table count.
  */
-function isFromView(text: string, { views }: Target): boolean {
+function viewIn(text: string, { views }: Target): string | undefined {
   const end = withoutQuoting(text)
     .replace(/(?:: While executing \w+|\.)+$/, "")
     .replace(/ \([^()]*\)$/, "");
-  return views.some((view) => end.endsWith(`: while pushing to view ${withoutQuoting(view)}`));
+  return views.find((view) => end.endsWith(`: while pushing to view ${withoutQuoting(view)}`));
 }
 
 /** ClickHouse quotes and escapes unusual names. */

@@ -124,8 +124,12 @@ function numberPoint(row: Row): Message {
 
 function histogramPoint(row: Row): Message {
   return {
-    ...withoutDefaults({ count: whole(row["count"]), min: ifAny(row["min"]), max: ifAny(row["max"]) }),
-    sum: double(row["sum"]),
+    ...withoutDefaults({
+      count: whole(row["count"]),
+      sum: ifAny(row["sum"]),
+      min: ifAny(row["min"]),
+      max: ifAny(row["max"]),
+    }),
     bucketCounts: listOf(row["bucket_counts"]).map(String),
     explicitBounds: listOf(row["explicit_bounds"]).map(double),
   };
@@ -137,8 +141,12 @@ function exponentialPoint(row: Row): Message {
     bucketCounts: listOf(row[`${sign}_bucket_counts`]).map(String),
   });
   return {
-    ...withoutDefaults({ count: whole(row["count"]), min: ifAny(row["min"]), max: ifAny(row["max"]) }),
-    sum: double(row["sum"]),
+    ...withoutDefaults({
+      count: whole(row["count"]),
+      sum: ifAny(row["sum"]),
+      min: ifAny(row["min"]),
+      max: ifAny(row["max"]),
+    }),
     scale: whole(row["scale"]) ?? "0",
     zeroCount: whole(row["zero_count"]) ?? "0",
     zeroThreshold: double(row["zero_threshold"]),

@@ -45,7 +45,7 @@ export class LogRows implements ItemRows {
     record.read(row.wire, start, end, depth);
     const rowStart = row.out.length;
     row.key(key.timestamp);
-    row.timestamp(record, 1);
+    row.timestamp(record, 1, 11);
     row.key(key.observed);
     row.timestamp(record, 11);
     row.key(key.severityNumber);

@@ -17,6 +17,8 @@ export interface MetricKind {
   readonly int?: number;
   readonly count?: number;
   readonly sum?: number;
+  /** Whether each point has a sum: one that is not there is 0. */
+  readonly hasSum?: true;
   readonly min?: number;
   readonly max?: number;
   readonly bucketCounts?: number;
@@ -129,6 +131,7 @@ export const metricKinds: readonly MetricKind[] = [
     flags: 8,
     count: 4,
     sum: 5,
+    hasSum: true,
     quantiles: 6,
   },
 ];

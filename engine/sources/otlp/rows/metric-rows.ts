@@ -131,7 +131,7 @@ class DataPoints {
     row.key(key.timestamp);
     row.timestamp(point, 3);
     row.key(key.start);
-    row.timestamp(point, 2);
+    row.timestampOrNull(point, 2);
     row.key(key.name);
     row.text(metric, 1);
     row.key(key.description);
@@ -170,7 +170,7 @@ class DataPoints {
     else row.out.int64(row.wire.uint32(point.start(int) + 4) | 0, row.wire.uint32(point.start(int)));
     if (count === undefined) row.missing(key.count);
     else row.count(key.count, point, count);
-    this.#double(key.sum, sum, "0");
+    this.#double(key.sum, sum, this.#kind.hasSum === true ? "0" : "null");
     this.#double(key.min, min, "null");
     this.#double(key.max, max, "null");
   }

@@ -17,8 +17,13 @@ export class RowWriter {
   /** Where each row ends. */
   readonly ends: number[] = [];
   readonly #timestamps = new Timestamps();
+  /** The halves of the time of arrival, in nanoseconds since the epoch. */
+  readonly #arrival: readonly [high: number, low: number];
 
-  constructor(request: Buffer, out: JsonBytes) {
+  /** `receivedAt`: in milliseconds since the epoch. */
+  constructor(request: Buffer, out: JsonBytes, receivedAt: number) {
+    const arrival = BigInt(receivedAt) * 1_000_000n;
+    this.#arrival = [Number(arrival >> 32n), Number(arrival & 0xffffffffn)];
     this.wire = new Wire(request);
     this.out = out;
     this.values = new AnyValues(this.wire);
@@ -37,10 +42,31 @@ export class RowWriter {
     this.out.bytes[start] = openObject!;
   }
 
-  timestamp(fields: Fields, number: number): void {
+  /**
+   * Writes a time; where it is unknown, which 0 says in OTLP, the time `other`, else that of arrival: in 1970 a TTL would
+   * remove the row at once.
+   */
+  timestamp(fields: Fields, number: number, other = number): void {
+    if (this.isKnown(fields, number)) this.#time(fields, number);
+    else if (this.isKnown(fields, other)) this.#time(fields, other);
+    else this.#timestamps.write(this.out, this.#arrival[0], this.#arrival[1]);
+  }
+
+  /** Writes a time; null where it is unknown, as the beginning of a gauge is. */
+  timestampOrNull(fields: Fields, number: number): void {
+    if (this.isKnown(fields, number)) this.#time(fields, number);
+    else this.out.ascii("null");
+  }
+
+  /** Whether a time is there, and is not 0. */
+  isKnown(fields: Fields, number: number): boolean {
     const place = fields.start(number);
-    if (place < 0) this.#timestamps.write(this.out, 0, 0);
-    else this.#timestamps.write(this.out, this.wire.uint32(place + 4), this.wire.uint32(place));
+    return place >= 0 && (this.wire.uint32(place + 4) | this.wire.uint32(place)) !== 0;
+  }
+
+  #time(fields: Fields, number: number): void {
+    const place = fields.start(number);
+    this.#timestamps.write(this.out, this.wire.uint32(place + 4), this.wire.uint32(place));
   }
 
   text(fields: Fields, number: number): void {

@@ -44,7 +44,7 @@ export function rowsOf(
 ): Push {
   const request = encoding === "json" ? wireOf(signal, body) : body;
   const out = new JsonBytes(Math.min(most, usualGrowth * request.length + 1024), most, allocate);
-  const row = new RowWriter(request, out);
+  const row = new RowWriter(request, out, receivedAt);
   const items = itemRows[signal](row);
   if (request.length > surelyFew) checkSize(row, items);
   writeRequest(row, items);

@@ -145,9 +145,9 @@ export class SpanRows implements ItemRows {
     row.text(span, 5);
     row.name(key.kind, kinds[span.low(6)] ?? "UNSPECIFIED");
     row.key(key.start);
-    row.timestamp(span, startTime);
+    row.timestamp(span, startTime, endTime);
     row.key(key.end);
-    row.timestamp(span, endTime);
+    row.timestamp(span, endTime, startTime);
     this.#duration();
     row.name(key.status, statuses[status.low(3)] ?? "UNSET");
     row.textUnlessEmpty(key.statusMessage, status, 2);
@@ -166,12 +166,17 @@ export class SpanRows implements ItemRows {
     return leastRow + shared;
   }
 
-  /** 0 for a span that ends before it starts. */
+  /** 0 for a span that ends before it starts, or of which the start or the end is unknown. */
   #duration(): void {
-    const [{ out, wire }, start, end] = [this.#row, this.#span.start(startTime), this.#span.start(endTime)];
+    const [{ out, wire }, span] = [this.#row, this.#span];
     out.put(key.duration);
-    const [startHigh, startLow] = start < 0 ? [0, 0] : [wire.uint32(start + 4), wire.uint32(start)];
-    const [endHigh, endLow] = end < 0 ? [0, 0] : [wire.uint32(end + 4), wire.uint32(end)];
+    if (!this.#row.isKnown(span, startTime) || !this.#row.isKnown(span, endTime)) {
+      out.digits(0);
+      return;
+    }
+    const [start, end] = [span.start(startTime), span.start(endTime)];
+    const [startHigh, startLow] = [wire.uint32(start + 4), wire.uint32(start)];
+    const [endHigh, endLow] = [wire.uint32(end + 4), wire.uint32(end)];
     const borrow = endLow < startLow ? 1 : 0;
     const high = endHigh - startHigh - borrow;
     if (high < 0) out.digits(0);

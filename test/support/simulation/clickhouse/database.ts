@@ -195,13 +195,19 @@ export class Database {
   #readable(replica: number): Readable {
     const { profile, now, uptime, version } = this.#server;
     return {
-      constant: (name) => ({ now: now(), now64: now(), uptime: uptime(), version })[name],
+      constant: (name) =>
+        ({ now: now(), now64: now(), uptime: uptime(), serverUUID: serverUuid(replica), version })[name],
       rows: (database, name) => {
         if (database !== "system") return this.#table({ database, name }).parts.flatMap(({ rows }) => [...rows]);
         return systemRows(name, [...this.tables.values()], { profile, replica, denied: this.#server.denied });
       },
     };
   }
+}
+
+/** Each replica is a server of its own. */
+function serverUuid(replica: number): string {
+  return `5e70e000-0000-4000-8000-${String(replica).padStart(12, "0")}`;
 }
 
 /** The columns that an INSERT names. */

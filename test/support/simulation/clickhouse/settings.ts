@@ -22,6 +22,7 @@ const defaults: Record<string, string> = {
   input_format_json_named_tuples_as_objects: "1",
   input_format_json_read_bools_as_numbers: "1",
   input_format_null_as_default: "1",
+  input_format_defaults_for_omitted_fields: "1",
   input_format_skip_unknown_fields: "1",
   input_format_try_infer_dates: "1",
   input_format_try_infer_datetimes: "1",
