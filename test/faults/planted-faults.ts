@@ -207,4 +207,17 @@ export const plantedFaults: readonly PlantedFault[] = [
       },
     ],
   },
+  {
+    name: "a claim after reading",
+    edits: [
+      {
+        file: "engine/sources/kafka/group/membership.ts",
+        find: `    await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
+    if (!isCurrent()) return;`,
+        replace: `    onHeld(held);
+    await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
+    if (!isCurrent()) return;`,
+      },
+    ],
+  },
 ];
