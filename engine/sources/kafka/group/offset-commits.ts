@@ -2,14 +2,17 @@ import { sleep } from "../../../flow/sleep.ts";
 import type { Feed } from "../../../core/positions.ts";
 import { waitAtMost } from "./member.ts";
 
-/** The time from one commit to the next one, in milliseconds: each costs a request, and only shows how far it is. */
-const commitEvery = 1_000;
+/**
+ * The time from one commit to the next one, in milliseconds: each costs a request. What was written since is written again
+ * by another Sluice that takes the group over.
+ */
+const commitEvery = 100;
 /** How long the end of a source waits for its last commit, in milliseconds. */
 const lastWait = 3_000;
 
 /**
  * Commits the offsets of the pipeline to the group. The journal is authoritative: a commit that is late or lost does no
- * harm, so there is one at a time, and at most one a second, with the newest offsets.
+ * harm here, so there is one at a time, and at most ten a second, with the newest offsets.
  */
 export class OffsetCommits {
   readonly #commit: (offsets: ReadonlyMap<Feed, number>) => Promise<void>;
