@@ -96,6 +96,8 @@ export default defineConfig({
     // Each project transforms what it loads. They find there what another one, or an earlier run, has transformed.
     experimental: { fsModuleCache: true, fsModuleCachePath: ".cache/modules" },
     pool: "forks",
+    // Tests leave much garbage: with V8's own size of the young heap, collecting it takes a fifteenth of their time.
+    execArgv: ["--max-semi-space-size=64"],
     // Tests wait for their servers for about a third of their time.
     maxWorkers: 2 * availableParallelism(),
     testTimeout: 60_000,

@@ -13,6 +13,7 @@ import {
   type PipelineHealth,
   type SecretSource,
 } from "../../engine/index.ts";
+import { NearThread } from "./near-thread.ts";
 import { SharedEmbedded } from "./shared-clickhouse.ts";
 
 export interface LoggedLine {
@@ -66,6 +67,8 @@ export class TestEngine {
       quotas?: Pick<EngineSettings, "deadLetters" | "streamMaxBytes" | "pushRates">;
       /** Carries a ClickHouse of its own, where the tests kill it or look into its folder. */
       ownClickHouse?: boolean;
+      /** Runs pipelines in threads, where these are what is tested: each has to load the engine again. */
+      realThreads?: boolean;
     } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
@@ -79,7 +82,11 @@ export class TestEngine {
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
       ...(options.drainLimit === undefined ? {} : { drainLimit: options.drainLimit }),
       ...options.quotas,
-      machine: { ...(options.ownClickHouse !== true && { embedClickHouse }), ...options.machine },
+      machine: {
+        ...(options.ownClickHouse !== true && { embedClickHouse }),
+        ...(options.realThreads !== true && { spawnThread: () => new NearThread() }),
+        ...options.machine,
+      },
     });
     made.#server = createServer(made.engine.handleEvents);
     await new Promise<void>((resolve) => made.#server.listen(0, "127.0.0.1", resolve));

@@ -5,7 +5,7 @@ import { TestEngine } from "../../support/engine.ts";
 let running: TestEngine;
 
 beforeEach(async () => {
-  running = await TestEngine.open();
+  running = await TestEngine.open({ realThreads: true });
 });
 
 afterEach(async () => {
