@@ -38,14 +38,15 @@ export class EngineOnServer {
     const server = given ?? (await useClickHouse());
     const made = new EngineOnServer(server, await ClickHouseProxy.start(server.url));
     await made.run("CREATE DATABASE IF NOT EXISTS d");
-    made.engine = await TestEngine.open({ secrets: made.secrets });
+    made.engine = await TestEngine.open({ secrets: made.secrets, realThreads: true });
     return made;
   }
 
   /** Ends the engine and starts another one on its data dir. */
   async restart(): Promise<void> {
     await this.engine.close({ keep: true });
-    this.engine = await TestEngine.open({ dataDir: this.engine.dataDir, secrets: this.secrets });
+    const { dataDir } = this.engine;
+    this.engine = await TestEngine.open({ dataDir, secrets: this.secrets, realThreads: true });
   }
 
   /** Ends the threads that pipelines run on, whatever they do; the engine goes on with new ones. */

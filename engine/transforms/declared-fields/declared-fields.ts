@@ -119,7 +119,7 @@ export class DeclaredFields implements Transform {
     if (event.isTombstone) return "expected a JSON object, found a tombstone (null value)";
     // The scan passes only UTF-8. JSON.parse would silently replace invalid bytes by U+FFFD.
     const record = isText(event) ? event.record : undefined;
-    if (record === undefined) return `expected a JSON object${whyNoObject(event.bytes) ?? ""}`;
+    if (record === undefined || isNull(event)) return `expected a JSON object${whyNoObject(event.bytes) ?? ""}`;
     for (const field of this.#fields) {
       const problem = problemOf(field, record);
       if (problem !== undefined) return problem;
@@ -146,6 +146,11 @@ function kindOf(value: unknown): string {
   // JSON.parse reads 1e400 as Infinity, which fits no column and no comparison.
   if (typeof value === "number" && !Number.isFinite(value)) return "number beyond the range of 64-bit floats";
   return typeof value === "bigint" ? "number" : typeof value;
+}
+
+/** As the whole event, null is no object: nothing behind this step expects it. */
+function isNull(event: Event): boolean {
+  return event.value === null;
 }
 
 function isText({ received }: Event): boolean {

@@ -34,7 +34,7 @@ afterAll(() => server.stop());
 beforeEach(async () => {
   workers = [];
   process.on("worker", noteWorker);
-  running = await TestEngine.open();
+  running = await TestEngine.open({ realThreads: true });
 });
 
 afterEach(async () => {
@@ -139,7 +139,7 @@ const between = {
   thread: async () => void (await workers[0]!.terminate()),
   process: async () => {
     await running.close({ keep: true });
-    running = await TestEngine.open({ dataDir: running.dataDir });
+    running = await TestEngine.open({ dataDir: running.dataDir, realThreads: true });
   },
 };
 

@@ -31,10 +31,11 @@ vi.mock("../../../engine/sources/kafka/group/member.ts", () => ({
 
 const identity = { dataDir: "a".repeat(16), run: "11111111", earlier: new Set<string>() };
 
+const nothing = (): void => undefined;
+
 function joined(): { held: Feed[][]; member: StandIn; membership: Membership } {
   const held: Feed[][] = [];
   const known = { identity, groupId: "g", takeOver: undefined, recreated: new Set(), next: () => 5 };
-  const nothing = (): void => undefined;
   StandIn.made = [];
   const membership = new Membership({
     pipeline_id: "orders",

@@ -503,3 +503,15 @@ describe("a block", () => {
     expect(new Set(lines)).toEqual(new Set([`{"a\`\\"b":"${"é".repeat(1000)}","m":"1","z":1}`]));
   });
 });
+
+test("the zero that stands for null is not told as a value of the event", () => {
+  const encoder = new RowEncoder(
+    [{ name: "f", column_name: "c", column_type: "UUID" }],
+    [{ name: "f", type: "string", required: false }],
+  );
+  const { rejected } = encoded(encoder, [new Event(1, 0, Buffer.from("{}")), new Event(2, 0, Buffer.from('{"f":""}'))]);
+  expect(rejected.map(({ error }) => error.replace(/^.*: /, ""))).toEqual([
+    "expected a UUID, got null",
+    'expected a UUID, got ""',
+  ]);
+});

@@ -203,7 +203,7 @@ describe("what is no JSON object is told", () => {
     ['\0\0\0\0\u0007{"id":1}', "found the magic byte of a schema registry before a value of schema 7"],
     ['{"id":9,}', "found text that is not JSON: "],
     ['"id"', "found a string"],
-    ["null", "field id is missing"],
+    ["null", "found null"],
     ["", "found nothing"],
   ])("%j", (text, said) => {
     expect(errorOf(text)).toContain(said);
@@ -212,6 +212,12 @@ describe("what is no JSON object is told", () => {
   test("a byte order mark is no reason to lose an event", () => {
     expect(errorOf('\ufeff{"id":3}')).toBeUndefined();
   });
+});
+
+test("null is no event, whether or not a field is required", () => {
+  const fields = [{ name: "id", type: "int" as const, required: false as const }];
+  const [rejection] = new DeclaredFields(fields).apply([eventOf("null")]).rejected;
+  expect(rejection?.error).toBe("failed to validate data: expected a JSON object, found null");
 });
 
 test("a tombstone is a dead letter, or skipped and counted", () => {

@@ -24,6 +24,8 @@ export interface Column {
   first: ConstantBytes;
   next: ConstantBytes;
   read: ReadField;
+  /** As `read`, but null where that gives a zero for it. */
+  given: ReadField;
   /** The converter writes null, or the row goes without the column, or it is refused. */
   whenNull: "converted" | "omitted" | "refused";
   /** It gets a zero value for null, which its field may be. */
@@ -79,16 +81,18 @@ function readerOf(
   schema: readonly FedField[],
   { type, hasDefault }: RealColumn,
   rule: NullRule,
-): Pick<Column, "read" | "whenNull" | "mayBeZeroed"> {
-  const read = fieldReader(entry.name);
-  if (isNullable(type)) return { read, whenNull: "converted", mayBeZeroed: false };
-  if (rule === "reject") return { read, whenNull: "refused", mayBeZeroed: false };
-  if (rule === undefined && hasDefault === true) return { read, whenNull: "omitted", mayBeZeroed: false };
+): Pick<Column, "read" | "given" | "whenNull" | "mayBeZeroed"> {
+  const given = fieldReader(entry.name);
+  const asGiven = { read: given, given, mayBeZeroed: false };
+  if (isNullable(type)) return { ...asGiven, whenNull: "converted" };
+  if (rule === "reject") return { ...asGiven, whenNull: "refused" };
+  if (rule === undefined && hasDefault === true) return { ...asGiven, whenNull: "omitted" };
   const field = schema.find(({ name }) => name === entry.name);
   const isOptional = field?.required === false;
   const zero = isOptional ? zeros.get(field.type) : undefined;
   return {
-    read: zero === undefined ? read : (record) => read(record) ?? zero,
+    read: zero === undefined ? given : (record) => given(record) ?? zero,
+    given,
     whenNull: "converted",
     mayBeZeroed: rule === undefined && (field?.mayBeNull ?? isOptional),
   };

@@ -137,10 +137,14 @@ export class RowEncoder {
 }
 
 /** Why a value does not fit a column; empty where it does. */
-function misfitOf({ read, whenNull, converter, subject }: Column, value: Record<string, unknown>): string[] {
+function misfitOf({ read, given, whenNull, converter, subject }: Column, value: Record<string, unknown>): string[] {
   const found = read(value);
   if (whenNull !== "converted" && (found === null || found === undefined)) {
     return whenNull === "omitted" ? [] : [`${subject}: expected a value, as x-sluice.null is reject, got null`];
   }
-  return converter.convert(found) === undefined ? [`${subject}: ${converter.explain(found)}`] : [];
+  if (converter.convert(found) !== undefined) return [];
+  const why = converter.explain(found);
+  // The zero that stands for null is not in the event.
+  const isZero = read !== given && (given(value) ?? null) === null;
+  return [`${subject}: ${isZero ? why.replace(/, got [^,]*$/, ", got null") : why}`];
 }
