@@ -48,6 +48,11 @@ export interface Reading {
    */
   blocks?: number;
   /**
+   * Of a replicated table, how many block numbers each partition has used, by its id; absent for one of very many
+   * partitions, and where `blocks` is.
+   */
+  partitions?: Readonly<Record<string, number>>;
+  /**
    * The table shares its parts and tokens with other servers: its answer to a repeat holds, but the server that answers
    * the next query may not have all parts yet.
    */

@@ -31,9 +31,25 @@ function isInside(then: Reading, now: Reading, before: Window, since: Window): b
   const seconds = Math.min(before.seconds, since.seconds);
   const entries = Math.min(before.entries, since.entries);
   if (entries === 0 || (seconds !== Infinity && elapsed >= (seconds * 1000) / 2)) return false;
-  const grown = then.blocks === undefined || now.blocks === undefined ? -1 : now.blocks - then.blocks;
-  // Fewer blocks than before: parts were dropped, and the numbers prove nothing.
-  return grown < 0 ? elapsed < trustedBlindly : grown < entries / 2;
+  const grown = grownBetween(then, now);
+  return grown === undefined ? elapsed < trustedBlindly : grown < entries / 2;
+}
+
+/**
+ * Block numbers that were used between two readings; undefined where they prove nothing: they were not read, or there are
+ * fewer than before, as parts were dropped. In a replicated table each partition counts its own, so that the sum would hide
+ * what was inserted while a partition was dropped.
+ */
+function grownBetween(then: Reading, now: Reading): number | undefined {
+  if (then.partitions !== undefined && now.partitions !== undefined) {
+    const { partitions } = now;
+    const isLess = ([id, used]: [string, number]): boolean => (partitions[id] ?? 0) < used;
+    if (Object.entries(then.partitions).some(isLess)) return undefined;
+    const before = then.partitions;
+    return Object.entries(partitions).reduce((sum, [id, used]) => sum + used - (before[id] ?? 0), 0);
+  }
+  if (then.blocks === undefined || now.blocks === undefined) return undefined;
+  return now.blocks < then.blocks ? undefined : now.blocks - then.blocks;
 }
 
 /** `CREATE ... ON CLUSTER` gives one UUID to a table of each server. */

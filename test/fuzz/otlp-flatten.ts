@@ -236,8 +236,8 @@ function plainDecimal(value: number): string {
   return power >= 0 ? sign + String(BigInt(all) * 10n ** BigInt(power)) : `${sign}0.${all.padStart(-power, "0")}`;
 }
 
-function number(value: unknown): number | null {
-  return Number.isFinite(value) ? (value as number) : null;
+function number(value: unknown): number | string {
+  return Number.isFinite(value) ? (value as number) : String(value);
 }
 
 /** Whole numbers of 64 bits are objects whose text is their digits. */

@@ -133,3 +133,28 @@ describe("a repeat can complete a view whose table remembers nothing", () => {
     expect(completesOnlyView(before, after)).toBe(completes);
   });
 });
+
+describe("the block numbers of a replicated table are compared by partition", () => {
+  const entries = { window: { entries: 100, seconds: Infinity } };
+  const of = (partitions: Record<string, number>, time = then.time): Reading => {
+    const blocks = Object.values(partitions).reduce((sum, used) => sum + used, 0);
+    return { ...then, ...entries, time, isReplicated: true, blocks, partitions };
+  };
+
+  test.each<[string, Reading, Reading, boolean]>([
+    ["a partition that has grown", of({ a: 500 }), of({ a: 549 }), true],
+    ["two that have grown together", of({ a: 500, b: 10 }), of({ a: 530, b: 30 }), false],
+    ["a new one", of({ a: 500 }), of({ a: 500, b: 50 }), false],
+    ["a new one in place of one that was dropped", of({ a: 60, b: 5 }), of({ b: 65 }, then.time + 60_000), false],
+    ["the same within a minute", of({ a: 60, b: 5 }), of({ b: 65 }, then.time + 59_999), true],
+    ["one whose last parts were dropped", of({ a: 60, b: 5 }), of({ a: 50, b: 15 }, then.time + 60_000), false],
+    [
+      "a reading of an earlier version",
+      { ...of({}), partitions: undefined, blocks: 500 } as never,
+      of({ a: 549 }),
+      true,
+    ],
+  ])("%s", (_title, before, after, isInside) => {
+    expect(isInsideWindow(before, after)).toBe(isInside);
+  });
+});

@@ -88,8 +88,8 @@ test("a span and a data point in OTLP/JSON, with names as the .proto files spell
     metric_type: "histogram",
     aggregation_temporality: "DELTA",
     bucket_counts: [1, 2],
-    explicit_bounds: [1, 2.5, null],
-    sum: null,
+    explicit_bounds: [1, 2.5, "Infinity"],
+    sum: "NaN",
     min: -0.001,
   });
 });

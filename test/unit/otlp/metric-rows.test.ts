@@ -44,7 +44,7 @@ const kinds: [string, Part, Part][] = [
   ["a gauge of an integer", { gauge: { dataPoints: [{ asInt: "-7" }] } }, { metric_type: "gauge", value_int: -7 }],
   ["a gauge of zero", { gauge: { dataPoints: [{ asDouble: 0 }] } }, { metric_type: "gauge", value_double: 0 }],
   ["a point without a value", { gauge: { dataPoints: [{ flags: 1 }] } }, { metric_type: "gauge", flags: 1 }],
-  ["NaN", { gauge: { dataPoints: [{ asDouble: NaN }] } }, { metric_type: "gauge", value_double: null }],
+  ["NaN", { gauge: { dataPoints: [{ asDouble: NaN }] } }, { metric_type: "gauge", value_double: "NaN" }],
   [
     "a monotonic sum",
     { sum: { aggregationTemporality: 2, isMonotonic: true, dataPoints: [{ asInt: "3" }] } },
@@ -97,7 +97,10 @@ const kinds: [string, Part, Part][] = [
       metric_type: "histogram",
       aggregation_temporality: "UNSPECIFIED",
       count: 0,
-      explicit_bounds: [1, null],
+      sum: "NaN",
+      min: "-Infinity",
+      max: "Infinity",
+      explicit_bounds: [1, "Infinity"],
     },
   ],
   [
@@ -163,7 +166,7 @@ const kinds: [string, Part, Part][] = [
         ],
       },
     },
-    { metric_type: "summary", count: 8, sum: 20, quantiles: [0, 0.99], quantile_values: [1, null] },
+    { metric_type: "summary", count: 8, sum: 20, quantiles: [0, 0.99], quantile_values: [1, "NaN"] },
   ],
 ];
 

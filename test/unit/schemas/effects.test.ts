@@ -9,6 +9,8 @@ test.each<[Path, Effect]>([
   [["metadata", "tags", 3], "hot"],
   [["x-sluice", "create_table"], "hot"],
   [["x-sluice", "on_uncertain"], "hot"],
+  [["x-sluice", "null"], "restart"],
+  [["x-sluice", "sources", "orders", "on_tombstone"], "restart"],
   [["x-sluice", "on_lost"], "hot"],
   [["x-sluice", "on_view_error"], "hot"],
   [["x-sluice", "suspend"], "none"],

@@ -22,11 +22,12 @@ export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writ
   };
 }
 
-/** Finite numbers; for a Float32 only those that stay finite. */
+/** Finite numbers, for a Float32 only those that stay finite; NaN and infinities where they were named (`readFloat`). */
 export function float(bits: 32 | 64): Writer {
   const fits = bits === 32 ? (value: number) => Number.isFinite(Math.fround(value)) : Number.isFinite;
   return {
     write: (value) => {
+      if (typeof value === "string") return `"${value}"`;
       const number = typeof value === "bigint" ? Number(value) : value;
       return typeof number === "number" && fits(number) ? String(number) : undefined;
     },

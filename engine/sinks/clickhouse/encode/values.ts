@@ -125,7 +125,8 @@ export function readInnerBool(value: unknown): boolean | undefined {
   return typeof value === "number" && value !== 0 && value !== 1 ? undefined : readBool(value);
 }
 
-function readFloat(value: unknown): number | bigint | undefined {
+/** A float that JSON cannot write is a text, in ClickHouse's spelling. */
+function readFloat(value: unknown): number | bigint | string | undefined {
   switch (typeof value) {
     case "number":
     case "bigint":
@@ -133,11 +134,18 @@ function readFloat(value: unknown): number | bigint | undefined {
     case "boolean":
       return value ? 1 : 0;
     case "string":
-      return numberText.test(value) ? Number(value) : undefined;
+      return unwritten.get(value) ?? (numberText.test(value) ? Number(value) : undefined);
     default:
       return undefined;
   }
 }
+
+/** Floats that JSON cannot write, by the names that OTLP gives them, in ClickHouse's spelling. */
+const unwritten: ReadonlyMap<string, string> = new Map([
+  ["NaN", "nan"],
+  ["Infinity", "inf"],
+  ["-Infinity", "-inf"],
+]);
 
 function narrow(value: bigint): number | bigint {
   const number = Number(value);

@@ -19,6 +19,8 @@ type TableSnapshot = TableInfo & {
   time: number;
   uptime: number;
   blocks?: readonly [highest: number, count: number];
+  /** Of a replicated table: how many block numbers each partition has used. */
+  partitions?: Readonly<Record<string, number>>;
 };
 
 interface CachedReading {
@@ -114,6 +116,7 @@ export class TargetReader {
       ...(written.forgetful === undefined ? {} : { forgetful: written.forgetful }),
       time: table.time,
       ...(blocks === undefined ? {} : { blocks }),
+      ...(table.partitions === undefined ? {} : { partitions: table.partitions }),
       ...(replicated ? { isReplicated: true } : {}),
       ...(replicated || this.#repairsTokens ? {} : { uptime: table.uptime }),
       window: written.window,
@@ -144,10 +147,14 @@ export class TargetReader {
     const names = tables.map(({ name }) => quoteText(name)).join(", ");
     // Inactive parts count too: a block number is used once, even if its part was merged. In a replicated table the
     // numbers of each partition begin at 0, hence the + 1, so that the first block counts.
-    const parts = `SELECT max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
+    const parts = `SELECT partition_id, max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
+    const isOfPartitions = this.#seesParts && tables[0] !== undefined && isReplicated(tables[0]);
     return [
       `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime, toString(serverUUID()) AS server`,
       this.#seesParts ? `, (SELECT [max(highest), sum(highest + 1)] FROM (${parts})) AS blocks` : "",
+      isOfPartitions
+        ? `, (SELECT groupArray([partition_id, toString(highest + 1)]) FROM (${parts})) AS partitions`
+        : "",
       ` FROM system.tables WHERE database IN (${databases}) AND name IN (${names})`,
     ].join("");
   }
@@ -156,7 +163,7 @@ export class TargetReader {
 /** Throws a RequestError for a row that has not what was asked for. */
 function snapshotOf(row: Row): TableSnapshot {
   const number = (field: string): number => numberIn(row, field, "system.tables");
-  const { blocks } = row;
+  const { blocks, partitions } = row;
   if (blocks !== undefined && (!Array.isArray(blocks) || blocks.length !== 2)) {
     throw unexpected("system.parts", "blocks", "a list of two numbers", blocks);
   }
@@ -169,7 +176,23 @@ function snapshotOf(row: Row): TableSnapshot {
     time: number("time"),
     uptime: number("uptime"),
     ...(blocks !== undefined && { blocks: [block(0), block(1)] }),
+    ...(partitions !== undefined && partitionsOf(partitions)),
   };
+}
+
+/** More partitions than that are told apart by no reading: each would be noted with each batch. */
+const mostPartitions = 1_000;
+
+function partitionsOf(told: unknown): Pick<TableSnapshot, "partitions"> {
+  const question = "system.parts";
+  if (!Array.isArray(told)) throw unexpected(question, "partitions", "a list", told);
+  if (told.length > mostPartitions) return {};
+  const used = told.map((one: unknown): [string, number] => {
+    const [id, count] = Array.isArray(one) ? (one as unknown[]) : [];
+    if (typeof id !== "string") throw unexpected(question, "partitions", "pairs of an id and a number", told);
+    return [id, numberIn({ count }, "count", question)];
+  });
+  return { partitions: Object.fromEntries(used) };
 }
 
 /** Whether the descriptions of the table and of all tables that an insert writes are unchanged. */

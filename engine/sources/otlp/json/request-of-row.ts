@@ -117,7 +117,6 @@ function metric(row: Row): Message {
 
 function numberPoint(row: Row): Message {
   const [asDouble, asInt] = [row["value_double"], whole(row["value_int"])];
-  // A double that JSON does not have is null in a row, as one that is absent is.
   if (asInt !== undefined) return { asInt };
   return asDouble === null || asDouble === undefined ? {} : { asDouble: double(asDouble) };
 }
@@ -207,8 +206,9 @@ function whole(value: unknown): string | undefined {
   return typeof value === "bigint" || Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-/** Rows have null in place of a double that JSON does not have. */
+/** Rows have a text in place of a double that JSON does not have. */
 function double(value: unknown): number | string {
+  if (value === "Infinity" || value === "-Infinity") return value;
   if (typeof value !== "number" && typeof value !== "bigint") return "NaN";
   return Object.is(value, -0) ? "-0" : Number(value);
 }

@@ -225,9 +225,9 @@ export class JsonBytes {
   }
 }
 
-/** Writes a number; null for NaN and infinities, which JSON does not have. */
+/** Writes a number; NaN and infinities, which JSON does not have, as the texts that OTLP has for them in JSON. */
 export function writeNumber(out: JsonBytes, value: number): void {
-  if (!Number.isFinite(value)) out.ascii("null");
+  if (!Number.isFinite(value)) out.quoted(String(value));
   else if (Number.isSafeInteger(value) && value > 0) out.digits(value);
   else out.ascii(Object.is(value, -0) ? "-0" : String(value));
 }

@@ -144,7 +144,7 @@ export class RowWriter {
     this.out.int64(value >> 31, value);
   }
 
-  /** Writes the key and a double; `absent` where it is absent, null where JSON does not have such a number. */
+  /** Writes the key and a double; `absent` where it is absent. */
   double(json: Uint8Array, fields: Fields, number: number, absent: "0" | "null"): void {
     const place = fields.start(number);
     this.key(json);
