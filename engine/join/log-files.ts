@@ -35,6 +35,11 @@ export class LogFiles {
     return join(this.folder, `${String(number).padStart(12, "0")}.join`);
   }
 
+  /** The path of the mark of what was durable. */
+  get durablePath(): string {
+    return join(this.folder, "durable");
+  }
+
   /** The numbers of the segments, ascending. Files that were not completed are removed. */
   async numbers(): Promise<number[]> {
     const names = await this.#disk.readdir(this.folder);

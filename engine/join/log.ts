@@ -1,6 +1,7 @@
 import { EngineError } from "../core/errors.ts";
 import { diskReserve, type Disk, type DiskFile } from "../core/disk.ts";
 import { makeFolders, writeAll } from "../state/durable-files.ts";
+import { DurableMark } from "../state/durable-mark.ts";
 import type { Location } from "./buffered-events.ts";
 import { LogFiles, readAll } from "./log-files.ts";
 import {
@@ -69,6 +70,8 @@ export class JoinLog {
   #active: DiskFile | undefined;
   /** Bytes of an unfinished step may follow the last durable one. */
   #isRagged = false;
+  /** The place after the last durable step, see `placeOf`. */
+  readonly #durable: DurableMark;
   readonly #rows: UnsettledRows;
   /** The time of the last step. */
   #time = 0;
@@ -83,12 +86,14 @@ export class JoinLog {
     files: LogFiles,
     segments: Segment[],
     active: DiskFile | undefined,
+    durable: DurableMark,
     options: LogOptions,
   ) {
     this.#disk = disk;
     this.#files = files;
     this.#segments = segments;
     this.#active = active;
+    this.#durable = durable;
     this.#rows = new UnsettledRows(options.trimmed);
     this.#pending = new Set(options.pending);
     this.#shape = options.shape;
@@ -126,8 +131,11 @@ export class JoinLog {
       }
       segments.push({ number, head, end });
     }
+    const durable = await DurableMark.open(disk, files.durablePath);
+    assertDurable(files, segments.at(-1), durable.found);
     const active = await openActive(files, segments.at(-1));
-    const log = new JoinLog(disk, files, segments, active, options);
+    if (segments.length > 0) durable.note(placeOf(segments.at(-1)!));
+    const log = new JoinLog(disk, files, segments, active, durable, options);
     log.#load(loads, options.trimmed);
     const isSame = counting < found.length;
     if (!isSame) await log.#roll({ keptUpTo: log.lastRow, isFresh: true });
@@ -183,6 +191,7 @@ export class JoinLog {
     await file.datasync();
     this.#isRagged = false;
     segment.end = at;
+    this.#durable.note(placeOf(segment));
     for (const { part, offset, bytes } of written) this.#note(segment.number, part, offset, bytes);
     return placed;
   }
@@ -239,6 +248,7 @@ export class JoinLog {
   }
 
   async close(): Promise<void> {
+    await this.#durable.close();
     await this.#active?.close();
     await this.#files.close();
   }
@@ -326,6 +336,17 @@ export class JoinLog {
     if ((await this.#disk.freeBytes(this.#files.folder)) >= diskReserve + bytes) return;
     throw new EngineError("DISK_FULL", "the disk of the data dir is full: make room, then it goes on");
   }
+}
+
+/** The place after the last step of the newest segment, as a number that only grows. */
+function placeOf({ number, end }: Segment): bigint {
+  return (BigInt(number) << 40n) | BigInt(end);
+}
+
+/** Throws where a step that was durable is not in the newest segment. */
+function assertDurable(files: LogFiles, newest: Segment | undefined, durable: bigint): void {
+  if (newest === undefined ? durable === 0n : placeOf(newest) >= durable) return;
+  throw damaged(newest === undefined ? files.folder : files.path(newest.number), newest?.end ?? 0);
 }
 
 /** The index of the first segment whose entries count, for a join of this shape; their number where none does. */

@@ -77,6 +77,16 @@ export const plantedFaults: readonly PlantedFault[] = [
     ],
   },
   {
+    name: "what was answered forgotten at a start",
+    edits: [
+      {
+        file: "engine/streams/embedded/embedded-stream.ts",
+        find: `answered: Number(answered.found),`,
+        replace: `answered: 0,`,
+      },
+    ],
+  },
+  {
     name: "torn tail not cut",
     edits: [
       {

@@ -56,6 +56,7 @@ const happening: fc.Arbitrary<JoinHappening> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("reclaim" as const), crash }) },
   { weight: 1, arbitrary: fc.constant({ kind: "reopen" as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: "crash" as const }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("flip" as const), bit: fc.nat({ max: 999 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("edit" as const), windows }) },
   { weight: 4, arbitrary: fault },
 );
@@ -136,6 +137,15 @@ test("a file is kept while a step that cannot be written joins events of it, alt
 describe("stories find planted faults", { tags: ["rest"] }, () => {
   test("a position without its state: a step is not durable when its batch is committed", async () => {
     await expectFound((disk) => ({ ...disk, open: unsynced(disk) }));
+  });
+
+  test("what was durable is not known at a start", async () => {
+    const missing = Object.assign(new Error("ENOENT"), { code: "ENOENT" });
+    await expectFound((disk) => ({
+      ...disk,
+      open: (path, mode) =>
+        path.endsWith("/durable") && mode === "read" ? Promise.reject(missing) : disk.open(path, mode),
+    }));
   });
 
   test("state without its position: the step of a batch is made again", async () => {

@@ -7,12 +7,13 @@ import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
 import type { Front, Stream, StreamLimits, StreamState } from "../../core/stream.ts";
 import { makeFolders } from "../../state/durable-files.ts";
+import { DurableMark } from "../../state/durable-mark.ts";
 import { storageError } from "../../state/storage-error.ts";
 import { frontBefore } from "./find.ts";
 import { frameSize } from "./frame.ts";
 import { DiskRoom, refusalOf, Unwritten } from "./limits.ts";
 import { LeftoverFile, UncertainWrite } from "./segment-file.ts";
-import type { Folder } from "./segment.ts";
+import { answeredPath, type Folder } from "./segment.ts";
 import { StreamFiles, type SegmentSizes } from "./stream-files.ts";
 
 /** A small stream has smaller segments, but not below `reclaimed`. */
@@ -50,6 +51,8 @@ export class EmbeddedStream implements Stream {
   readonly #folder: Folder;
   readonly #limits: StreamLimits;
   readonly #files: StreamFiles;
+  /** The sequence of the last event that was answered, or found at a start. */
+  readonly #answered: DurableMark;
   readonly #room: DiskRoom;
   readonly #onAppended: StreamOptions["onAppended"];
   readonly #pace: NonNullable<StreamOptions["pace"]>;
@@ -65,8 +68,14 @@ export class EmbeddedStream implements Stream {
   readonly #changes = new Mutex();
   #closing: Promise<void> | undefined;
 
-  private constructor(folder: Folder, { limits, onAppended, pace = realPace }: StreamOptions, files: StreamFiles) {
+  private constructor(
+    folder: Folder,
+    { limits, onAppended, pace = realPace }: StreamOptions,
+    files: StreamFiles,
+    answered: DurableMark,
+  ) {
     this.#folder = folder;
+    this.#answered = answered;
     this.#limits = limits;
     this.#pace = pace;
     this.#files = files;
@@ -85,11 +94,16 @@ export class EmbeddedStream implements Stream {
     try {
       await makeFolders(disk, path);
       const most = Math.min(limits.max_bytes, diskShare(await disk.freeBytes(path)));
-      const files = await StreamFiles.open(folder, sizesWithin(sizes, most), trimmed);
+      const answered = await DurableMark.open(disk, answeredPath(folder));
+      const files = await StreamFiles.open(folder, sizesWithin(sizes, most), {
+        trimmed,
+        answered: Number(answered.found),
+      });
       opened = files;
-      const stream = new EmbeddedStream(folder, options, files);
+      const stream = new EmbeddedStream(folder, options, files, answered);
       opened = stream;
       await stream.trim(trimmed);
+      answered.note(BigInt(stream.state.last));
       return stream;
     } catch (error) {
       await opened?.close().catch(() => undefined);
@@ -125,6 +139,7 @@ export class EmbeddedStream implements Stream {
     return this.#inTurn(async () => {
       await this.#pushes.flush();
       await this.#cut();
+      await this.#answered.lower(BigInt(position));
       await this.#files.release(position);
     });
   }
@@ -150,6 +165,7 @@ export class EmbeddedStream implements Stream {
         // The next start decides whether they are events.
         this.#refuseUncertain();
       } finally {
+        await this.#answered.close();
         await this.#files.close();
       }
     });
@@ -177,6 +193,7 @@ export class EmbeddedStream implements Stream {
       this.#unwritten.remove(group.items);
     }
     const { last } = this.#files.segments.active;
+    this.#answered.note(BigInt(last));
     this.#onAppended(last);
     accept(group, last);
   }

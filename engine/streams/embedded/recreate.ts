@@ -3,7 +3,7 @@ import { makeFolders } from "../../state/durable-files.ts";
 import { storageError } from "../../state/storage-error.ts";
 import { removeSegment, SegmentFile } from "./segment-file.ts";
 import { segmentFirsts } from "./scan.ts";
-import { headerSize, segmentFirst, segmentPath, type Folder } from "./segment.ts";
+import { answeredName, answeredPath, headerSize, segmentFirst, segmentPath, type Folder } from "./segment.ts";
 
 /**
  * Makes an empty stream in a folder that is too damaged to be opened: its events are dropped. Sequences go on after
@@ -13,6 +13,8 @@ export async function recreateStream(disk: Disk, path: string, after: number): P
   const folder = { disk, path };
   try {
     await makeFolders(disk, path);
+    // Durable with the new segment's name.
+    await disk.rm(answeredPath(folder));
     const firsts = await segmentFirsts(folder);
     let last = after;
     // No event takes less than a byte.
@@ -33,7 +35,7 @@ export async function holdsEvents(disk: Disk, path: string): Promise<boolean> {
   });
   for (const name of names) {
     const first = segmentFirst(name);
-    if (name.endsWith(".new")) continue;
+    if (name.endsWith(".new") || name === answeredName) continue;
     if (first === undefined || (await sizeOf({ disk, path }, first)) > headerSize) return true;
   }
   return false;

@@ -15,18 +15,25 @@ export async function segmentFirsts({ disk, path }: Folder): Promise<number[]> {
     .toSorted((a, b) => a - b);
 }
 
+/** What is known of a stream before its files are read: events up to these sequences were settled, and answered. */
+export interface Known {
+  trimmed: number;
+  answered: number;
+}
+
 /**
  * The segments on disk after a start, of which events up to `trimmed` are settled. Files without other events are
  * removed, after their ends were checked.
  *
  * A frame that a crash cut short can only be among the last ones of the last segment. Its sync never ended, so its push
- * was never answered: it is omitted. A broken frame anywhere else is damage, and an error, as answered events would be
- * lost. So is a file whose events overlap with the next one, unless it was ended there on purpose: then it or the next
- * file is closed.
+ * was never answered: it is omitted. A broken frame anywhere else, or of an event that is known as answered, is damage,
+ * and an error. So is a file whose events overlap with the next one, unless it was ended there on purpose: then it or
+ * the next file is closed.
  */
-export async function scanSegments(folder: Folder, trimmed: number): Promise<Segment[]> {
+export async function scanSegments(folder: Folder, { trimmed, answered }: Known): Promise<Segment[]> {
   await removeUnfinished(folder);
   const found = await removeLeftOvers(folder, await lookAtAll(folder));
+  assertAnswered(folder, found.at(-1), { trimmed, answered });
   const segments: Segment[] = [];
   for (const [index, file] of found.entries()) {
     const segment = await segmentOf(folder, file, found[index + 1], trimmed);
@@ -101,6 +108,17 @@ async function removeLeftOvers(folder: Folder, found: readonly Found[]): Promise
     else kept.push(file);
   }
   return kept;
+}
+
+/** Throws where events that were answered, and are not settled, are not in the newest file. */
+function assertAnswered({ path }: Folder, newest: Found | undefined, { trimmed, answered }: Known): void {
+  const last = newest?.segment.last ?? 0;
+  if (answered <= Math.max(last, trimmed)) return;
+  if (newest !== undefined) throw damaged(newest);
+  throw new EngineError(
+    "STORAGE_FAILED",
+    `${path}: the events up to ${answered} were answered, and no file holds them: restore the folder from a backup`,
+  );
 }
 
 /** Whether nothing was ever appended to a file. */

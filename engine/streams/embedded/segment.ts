@@ -43,6 +43,13 @@ export function formatOf(header: Buffer): Format | undefined {
   return format === 1 || format === 2 ? format : undefined;
 }
 
+/** The path of the mark of what was answered: the sequence of its last event. */
+export function answeredPath({ path }: Folder): string {
+  return join(path, answeredName);
+}
+
+export const answeredName = "answered";
+
 /** The path of the segment that begins with `first`. */
 export function segmentPath({ path }: Folder, first: number): string {
   return join(path, `${String(first).padStart(16, "0")}.segment`);

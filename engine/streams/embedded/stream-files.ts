@@ -2,7 +2,7 @@ import type { Push } from "../../core/push.ts";
 import { storageError } from "../../state/storage-error.ts";
 import { frameHolding } from "./find.ts";
 import { pushUpTo } from "./frame.ts";
-import { scanSegments } from "./scan.ts";
+import { type Known, scanSegments } from "./scan.ts";
 import { LeftoverFile, removeLeftover, removeSegment, SegmentFile, writeSegment } from "./segment-file.ts";
 import { SegmentList } from "./segment-list.ts";
 import { headerSize, type Folder, type Segment } from "./segment.ts";
@@ -36,9 +36,10 @@ export class StreamFiles {
     this.#active = active;
   }
 
-  /** Opens what the folder holds, of which events up to `trimmed` are settled. No file is open where it throws. */
-  static async open(folder: Folder, sizes: SegmentSizes, trimmed: number): Promise<StreamFiles> {
-    const found = await scanSegments(folder, trimmed);
+  /** Opens what the folder holds. No file is open where it throws. */
+  static async open(folder: Folder, sizes: SegmentSizes, known: Known): Promise<StreamFiles> {
+    const { trimmed } = known;
+    const found = await scanSegments(folder, known);
     const active = await openActive(folder, found.at(-1), trimmed);
     const others = found.filter(({ first }) => first !== active.segment.first);
     return new StreamFiles(folder, sizes, new SegmentList([...others, active.segment], trimmed), active);

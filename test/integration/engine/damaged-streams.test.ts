@@ -43,16 +43,21 @@ function folderOf(pipeline_id: string): string {
 }
 
 async function segmentOf(pipeline_id: string): Promise<string> {
-  const [name] = await readdir(join(folderOf(pipeline_id), "stream"));
-  return join(folderOf(pipeline_id), "stream", name!);
+  const names = await readdir(join(folderOf(pipeline_id), "stream"));
+  return join(
+    folderOf(pipeline_id),
+    "stream",
+    names.find((name) => name.endsWith(".segment"))!,
+  );
 }
 
-/** Changes a byte of the first event of a stream while no engine runs; returns the file as it was. */
-async function damage(pipeline_id: string): Promise<{ path: string; whole: Buffer }> {
+/** Changes a byte of a stream while no engine runs, of its first event unless `at` says where; returns the file as it was. */
+async function damage(pipeline_id: string, at = 45): Promise<{ path: string; whole: Buffer }> {
   const path = await segmentOf(pipeline_id);
   const whole = await readFile(path);
   const bytes = Buffer.from(whole);
-  bytes[45] = bytes[45]! ^ 0x40;
+  const index = at < 0 ? bytes.length + at : at;
+  bytes[index] = bytes[index]! ^ 0x40;
   await writeFile(path, bytes);
   return { path, whole };
 }
@@ -119,6 +124,25 @@ test("a damaged stream fails its own pipeline, which says why and refuses events
   await restart(async () => undefined);
   await running.engine.stop("to-end");
   expect(await ids("to_end")).toEqual([5]);
+});
+
+test("the event that was answered last is missed like any other, and its number is not given again", async () => {
+  await create("orders");
+  await running.engine.stop("orders");
+  expect(await post("orders", 1, 2, 3)).toEqual([202, 202, 202]);
+  let mended = async (): Promise<void> => undefined;
+  await restart(async () => {
+    const { path, whole } = await damage("orders", -1);
+    mended = () => writeFile(path, whole);
+  });
+  expect(running.engine.get("orders")).toMatchObject({
+    status: "Failed",
+    failure: expect.stringMatching(/the event 3, at byte \d+, is damaged: restore the file/),
+  });
+  await mended();
+  await running.engine.resume("orders");
+  await running.engine.stop("orders");
+  expect(await ids("orders")).toEqual([1, 2, 3]);
 });
 
 test(

@@ -20,6 +20,8 @@ export type JoinHappening =
   /** The pipeline is edited: the join has other windows from then on. */
   | { kind: "edit"; windows: Readonly<Record<Side, number>> }
   | { kind: "crash" }
+  /** One bit of the newest file is wrong at a start, and right again at the next. `bit` is a part, in thousandths. */
+  | { kind: "flip"; bit: number }
   | { kind: "fault"; call: DiskCall; kth: number; fault: DiskFault };
 
 const path = "/data/pipelines/p/join";
@@ -92,6 +94,9 @@ export class JoinStory {
         this.disk.crash();
         await this.#open();
         break;
+      case "flip":
+        await this.#flip(happening.bit);
+        break;
       default:
         this.disk.fail(happening.call, happening.kth, happening.fault);
     }
@@ -107,6 +112,30 @@ export class JoinStory {
     await this.let({ kind: "settle", part: 1000 });
     await this.#join.close();
     expect(this.disk.handles, "open files").toEqual([]);
+  }
+
+  /** A start beside a flipped bit fails, or knows each row and each buffered event. */
+  async #flip(part: number): Promise<void> {
+    this.disk.heal();
+    await this.#join.close();
+    const names = (await this.disk.boot().readdir(path)).filter((name) => name.endsWith(".join"));
+    const newest = `${path}/${names.toSorted().at(-1)}`;
+    const bit = Math.floor((8 * this.disk.contentOf(newest).length * part) / 1000);
+    this.disk.flip(newest, bit);
+    const isOpen = await this.#open().then(
+      () => true,
+      (error: unknown) => {
+        expect(error).toMatchObject({ code: "STORAGE_FAILED" });
+        return false;
+      },
+    );
+    if (isOpen) {
+      expect(this.#join.lastRow, "rows").toBe(this.model.rows.length);
+      this.#expectHeld();
+      await this.#join.close();
+    }
+    this.disk.flip(newest, bit);
+    await this.#open();
   }
 
   async #edit(windows: Readonly<Record<Side, number>>): Promise<void> {

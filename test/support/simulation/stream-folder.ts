@@ -54,9 +54,10 @@ export class SimulatedStreamFolder {
     }
   }
 
-  /** The names of its files, ascending. */
+  /** The names of its segments, ascending. */
   async names(): Promise<string[]> {
-    return (await this.disk.boot().readdir(this.path)).toSorted();
+    const names = await this.disk.boot().readdir(this.path);
+    return names.filter((name) => name.endsWith(".segment")).toSorted();
   }
 }
 

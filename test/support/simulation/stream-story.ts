@@ -17,6 +17,8 @@ export type Happening =
   | { kind: "release"; part: number; crash?: number }
   | { kind: "reopen"; crash?: number }
   | { kind: "crash" }
+  /** One bit of the newest segment is wrong at a start, and right again at the next. `bit` is a part, in thousandths. */
+  | { kind: "flip"; bit: number }
   | { kind: "read"; part: number }
   | { kind: "fault"; call: DiskCall; kth: number; fault: DiskFault };
 
@@ -28,6 +30,8 @@ const limits = { max_bytes: Infinity, max_msgs: Infinity };
 /** An embedded stream and its reader on a simulated disk, and what must be true of them whatever happens. */
 export class StreamStory {
   readonly disk: SimulatedDisk;
+  /** How often a start beside a flipped bit was refused. */
+  refusedStarts = 0;
   readonly #sabotage: (disk: Disk) => Disk;
   #stream!: EmbeddedStream;
   #reader!: StreamReader;
@@ -76,6 +80,9 @@ export class StreamStory {
       case "crash":
         await this.#crash();
         break;
+      case "flip":
+        await this.#flip(happening.bit);
+        break;
       case "read":
         await this.#read(happening.part);
         break;
@@ -95,9 +102,9 @@ export class StreamStory {
     this.#held.clear();
     await this.#stream.trim(this.#trimmed);
     await this.#reopen({});
-    const files = (await this.disk.boot().readdir(path)).map((name) => this.disk.contentOf(`${path}/${name}`).length);
+    const files = await this.#segments();
     expect(files).toHaveLength(1);
-    expect(files[0]).toBeLessThan(2 * sizes.limit);
+    expect(this.disk.contentOf(files[0]!).length).toBeLessThan(2 * sizes.limit);
     await this.#close();
     expect(this.disk.handles).toEqual([]);
   }
@@ -193,6 +200,40 @@ export class StreamStory {
       await quiet(crash);
       await this.#crash();
     }
+  }
+
+  /** A start beside a flipped bit fails, or knows each number that was given. */
+  async #flip(part: number): Promise<void> {
+    await this.#answered();
+    await this.#close();
+    const newest = (await this.#segments()).at(-1)!;
+    const bit = Math.floor((8 * this.disk.contentOf(newest).length * part) / 1000);
+    this.disk.flip(newest, bit);
+    await this.#assertNoneMissing();
+    // A start removes a segment that is settled.
+    if ((await this.#segments()).includes(newest)) this.disk.flip(newest, bit);
+    await this.#open();
+  }
+
+  async #assertNoneMissing(): Promise<void> {
+    const disk = this.#sabotage(this.disk.boot());
+    const options = { limits, trimmed: this.#trimmed, onAppended: () => undefined, sizes };
+    const stream = await EmbeddedStream.open(disk, path, options).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: "STORAGE_FAILED" });
+      this.refusedStarts += 1;
+    });
+    if (stream === undefined) return;
+    expect(stream.state.last, "no number that was given comes again").toBeGreaterThanOrEqual(this.#last);
+    await stream.close();
+  }
+
+  /** The paths of the segments, ascending. */
+  async #segments(): Promise<string[]> {
+    const names = await this.disk.boot().readdir(path);
+    return names
+      .filter((name) => name.endsWith(".segment"))
+      .toSorted()
+      .map((name) => `${path}/${name}`);
   }
 
   async #close(): Promise<void> {

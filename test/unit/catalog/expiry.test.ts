@@ -121,6 +121,7 @@ test("a hundred thousand events leave in one step, and their space comes back", 
   expect(await expireAfter(19.05)).toBe(50_000);
   expect(await expireAfter(24)).toBe(50_000);
   await streams.get(pipeline_id).trim(100_000);
-  expect(await readdir(streams.folder(pipeline_id))).toHaveLength(1);
+  const names = await readdir(streams.folder(pipeline_id));
+  expect(names.filter((name) => name.endsWith(".segment"))).toHaveLength(1);
   expect(streams.state(pipeline_id)).toMatchObject({ messages: 0, bytes: 0 });
 });

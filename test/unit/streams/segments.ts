@@ -67,11 +67,17 @@ export class SegmentFolder {
   /** The paths of its segments, ascending. */
   async paths(): Promise<string[]> {
     const names = await readdir(this.folder);
-    return names.toSorted().map((name) => join(this.folder, name));
+    const segments = names.filter((name) => name.endsWith(".segment"));
+    return segments.toSorted().map((name) => join(this.folder, name));
   }
 
   async newest(): Promise<string> {
     return (await this.paths()).at(-1)!;
+  }
+
+  /** As a crash leaves it that came before the newest push was answered: nothing is known as answered. */
+  async forgetAnswered(): Promise<void> {
+    await rm(join(this.folder, "answered"), { force: true });
   }
 
   /** Bytes on disk. */
@@ -82,7 +88,7 @@ export class SegmentFolder {
   }
 
   async copyTo(other: SegmentFolder): Promise<void> {
-    for (const path of await other.paths()) await rm(path);
+    for (const name of await readdir(other.folder)) await rm(join(other.folder, name));
     for (const name of await readdir(this.folder)) await copyFile(join(this.folder, name), join(other.folder, name));
   }
 

@@ -23,6 +23,7 @@ test("a last push that a crash cut short at any byte is not there at all, and th
     const before = (await stat(await segments.newest())).size;
     await segments.push(["three", "four", "five"]);
     await segments.close();
+    await segments.forgetAnswered();
     const whole = await readFile(await segments.newest());
     // Every third byte and the last one: each field of a frame has one of them in it.
     const sizes = Array.from({ length: whole.length - before }, (_, index) => before + index);
@@ -68,9 +69,49 @@ test("pushes of one torn write may be whole behind a broken one: none of them wa
   const before = (await stat(await segments.newest())).size;
   await Promise.all([segments.push(["three"]), segments.push(["four"]), segments.push(["five"])]);
   await segments.close();
+  await segments.forgetAnswered();
   await segments.damage(await segments.newest(), before + 34);
   const stream = await segments.open();
   expect(stream.state.last).toBe(2);
+});
+
+test("the newest push that was answered is never taken for a torn one, whatever of it is changed, cut or gone", async () => {
+  await segments.push(["one", "two"]);
+  await segments.push(["three"]);
+  await segments.close();
+  const newest = await segments.newest();
+  const whole = await readFile(newest);
+  const frame = 8 + 32 + 2 * 4 + "onetwo".length;
+  const refusal = {
+    code: "STORAGE_FAILED",
+    message: expect.stringContaining(`${newest}: the event 3, at byte ${frame}, is damaged: restore the file`),
+  };
+  for (let at = frame; at < whole.length; at += 1) {
+    await segments.damage(newest, at);
+    await expect(segments.open()).rejects.toMatchObject(refusal);
+    await truncate(newest, at);
+    await expect(segments.open()).rejects.toMatchObject(refusal);
+    await writeFile(newest, whole);
+  }
+  await rm(newest);
+  const missing = `${segments.folder}: the events up to 3 were answered, and no file holds them: restore the folder`;
+  await expect(segments.open()).rejects.toMatchObject({ message: expect.stringContaining(missing) });
+  await writeFile(newest, whole);
+  await segments.open();
+  expect(await segments.texts()).toEqual(["1:one", "2:two", "3:three"]);
+});
+
+test("what was settled or dropped on purpose is not missed, and its numbers are not given again", async () => {
+  await segments.push(["one", "two"]);
+  await segments.push(["three"]);
+  await segments.stream.release(1);
+  await segments.open();
+  expect(await segments.push(["four"])).toBe(4);
+  await segments.open(4);
+  await segments.close();
+  for (const path of await segments.paths()) await rm(path);
+  await segments.open(4);
+  expect(await segments.push(["five"])).toBe(5);
 });
 
 test.each([
