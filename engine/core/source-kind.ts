@@ -1,6 +1,7 @@
 import type { SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
 import type { Receiver } from "./dead-letter.ts";
 import type { Feed } from "./positions.ts";
+import type { FedField } from "./transform.ts";
 
 /**
  * A kind of source: everything that the rest of the engine needs of it. Each folder of `sources/` has one, without I/O,
@@ -31,7 +32,7 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
   /** The servers that it connects to, each with the field that names it, such as `connection_params.brokers`. */
   serversOf(source: Config): readonly { field: string; address: string }[];
   /** The fields of its events. */
-  fieldsOf(source: Config): readonly SchemaField[];
+  fieldsOf(source: Config): readonly FedField[];
   /** The fields of which every event is checked to have them, or not to have another kind there where they are not required. */
   declaredFieldsOf(source: Config): readonly SchemaField[];
   /**

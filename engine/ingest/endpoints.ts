@@ -7,6 +7,8 @@ import type { PipelineRegistry } from "../catalog/registry.ts";
 import type { OtlpGrpc } from "../sources/otlp/receiver/grpc.ts";
 import { OtlpHttp } from "../sources/otlp/receiver/http.ts";
 import { type Answered, type OtlpPort, Receiver } from "../sources/otlp/receiver/receiver.ts";
+import type { RowRules } from "../sources/otlp/rows/rows.ts";
+import { keptAsNull } from "../sources/otlp/unrecorded.ts";
 import type { OtlpSettings } from "../sources/otlp/receiver/settings.ts";
 import { WebhookIntake, type WebhookPort } from "../sources/webhook/intake.ts";
 import type { Streams } from "../streams/streams.ts";
@@ -162,6 +164,11 @@ class OtlpEndpoint implements OtlpPort {
     if (!gate.hasSource(pipeline_id, isOtlp)) return "unknown";
     if (gate.isOver(pipeline_id)) return "over";
     return gate.hasSource(pipeline_id, (type) => type === `otlp.${signal}`) ? "yes" : "other signal";
+  }
+
+  rulesOf(pipeline_id: string, signal: Signal): RowRules {
+    const config = signal === "metrics" ? this.#options.gate.configOf(pipeline_id) : undefined;
+    return config === undefined ? {} : { keptAsNull: keptAsNull(config) };
   }
 
   store(pipeline_id: string, push: Push): Promise<void> {

@@ -132,7 +132,12 @@ export class IngestGate {
 
   /** Whether a pipeline has a source of a type that `is` accepts; false where there is no such pipeline. */
   hasSource(pipeline_id: string, is: (type: SourceType) => boolean): boolean {
-    return this.#options.registry.find(pipeline_id)?.config.sources.some(({ type }) => is(type)) ?? false;
+    return this.configOf(pipeline_id)?.sources.some(({ type }) => is(type)) ?? false;
+  }
+
+  /** The config of a pipeline as it is now; undefined where there is no such pipeline. */
+  configOf(pipeline_id: string): PipelineConfig | undefined {
+    return this.#options.registry.find(pipeline_id)?.config;
   }
 
   /** Whether a pipeline accepts no more events: it is terminated, or about to be deleted or recreated. */

@@ -46,6 +46,8 @@ export interface EngineMetrics {
   eventsAgedOut: Counter<"pipeline_id">;
   tablesCreated: Counter<"pipeline_id">;
   tombstonesSkipped: Counter<"pipeline_id">;
+  spansRefused: Counter<"pipeline_id">;
+  pointsLeftOut: Counter<"pipeline_id">;
   lettersExpired: Counter<"pipeline_id">;
   batchesReplayed: Counter<"pipeline_id">;
   insertsRepeated: Counter<"pipeline_id">;
@@ -184,6 +186,16 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "component",
       "transport",
       "reason",
+    ),
+    spansRefused: counter(
+      "sluice_otlp_spans_refused_total",
+      "Spans without valid ids that were refused in a request of which the rest was stored.",
+      "pipeline_id",
+    ),
+    pointsLeftOut: counter(
+      "sluice_otlp_points_left_out_total",
+      "Data points without a recorded value that were left out.",
+      "pipeline_id",
     ),
     recordsRead: counter("gfm_kafka_records_read_total", "Events read from Kafka.", "pipeline_id", "component"),
     eventsCompacted: counter(

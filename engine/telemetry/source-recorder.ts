@@ -225,6 +225,8 @@ export class IntakeRecorder
       this.metrics.receiverRefusals.inc({ pipeline_id, component, transport, reason: refusal });
     }
     if (bytesIn > 0) this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "in" }, bytesIn);
+    if (event.leftOut > 0) this.metrics.pointsLeftOut.inc({ pipeline_id }, event.leftOut);
+    if (event.refusedSpans > 0) this.metrics.spansRefused.inc({ pipeline_id }, event.refusedSpans);
     if (records === 0) return;
     this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, bytesOut);
     this.metrics.processorMessages.inc({ pipeline_id, component, status: "out" }, records);

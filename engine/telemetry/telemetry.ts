@@ -142,4 +142,7 @@ export interface ExportEvent {
   /** Bytes and number of the rows that were stored. */
   bytesOut: number;
   records: number;
+  /** Data points without a recorded value that were left out of what was stored, and spans that were refused in it. */
+  leftOut: number;
+  refusedSpans: number;
 }

@@ -23,20 +23,32 @@ export class PrivateListener {
     return new PrivateListener(server, socketPath);
   }
 
-  /** Sends JSON; resolves with the refusal, or with nothing where it was taken. */
+  /** Sends JSON; resolves with the refusal, of all of it or of some spans, or with nothing where all was taken. */
   async post(path: string, body: Buffer, headers: Record<string, string>): Promise<Refusal | undefined> {
     const all = { "content-type": "application/json", "content-length": String(body.length), ...headers };
     const sent = request({ socketPath: this.#socketPath, path, method: "POST", headers: all, agent: false });
     sent.end(body);
     const [response] = (await once(sent, "response")) as [IncomingMessage];
     const [status, text] = [response.statusCode ?? 0, await textOf(response)];
-    return status < 300 ? undefined : { status, message: messageIn(text) };
+    if (status >= 300) return { status, message: messageIn(text) };
+    const refused = partialSuccessIn(text);
+    return refused === undefined ? undefined : { status, message: refused };
   }
 
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     this.#server.close();
     await rm(dirname(this.#socketPath), { recursive: true, force: true });
+  }
+}
+
+/** Why some of an OTLP request was refused; undefined where all of it was taken. */
+function partialSuccessIn(text: string): string | undefined {
+  try {
+    const { partialSuccess } = JSON.parse(text) as { partialSuccess?: { errorMessage: string } };
+    return partialSuccess?.errorMessage;
+  } catch {
+    return undefined;
   }
 }
 

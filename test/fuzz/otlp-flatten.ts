@@ -3,8 +3,11 @@ import type { Decoded } from "./otlp-reference.ts";
 
 type Row = Record<string, unknown>;
 
-/** The rows of a decoded request, made the plain way: of objects, field by field. */
-export function flatten(signal: Signal, request: Decoded): Row[] {
+/**
+ * The rows of a decoded request, made the plain way: of objects, field by field. `isKept`: points without a recorded value
+ * are rows too.
+ */
+export function flatten(signal: Signal, request: Decoded, isKept: boolean): Row[] {
   const [resources, scopes, items] = {
     logs: ["resourceLogs", "scopeLogs", "logRecords"],
     traces: ["resourceSpans", "scopeSpans", "spans"],
@@ -14,7 +17,7 @@ export function flatten(signal: Signal, request: Decoded): Row[] {
   return list(request, resources).flatMap((resource) =>
     list(resource, scopes).flatMap((scope) => {
       const origin = originOf(message(resource, "resource"), message(scope, "scope"));
-      return list(scope, items).flatMap((item) => rowsOf(item, origin));
+      return list(scope, items).flatMap((item) => rowsOf(item, origin, isKept));
     }),
   );
 }
@@ -36,8 +39,7 @@ function logRows(record: Decoded, origin: Row): Row[] {
       severity_number: record["severityNumber"],
       severity_text: record["severityText"],
       body: asText(message(record, "body")),
-      ...unlessEmpty("trace_id", id(record["traceId"])),
-      ...unlessEmpty("span_id", id(record["spanId"])),
+      ...idsOf(record),
       flags: record["flags"],
       dropped_attributes_count: record["droppedAttributesCount"],
       ...origin,
@@ -46,7 +48,22 @@ function logRows(record: Decoded, origin: Row): Row[] {
   ];
 }
 
+/** Whether bytes are an id of a length, and not zeros. */
+function isId(value: unknown, length: number): boolean {
+  return id(value).length === 2 * length;
+}
+
+function idsOf(of: Decoded): Row {
+  return {
+    ...(isId(of["traceId"], 16) && { trace_id: id(of["traceId"]) }),
+    ...(isId(of["spanId"], 8) && { span_id: id(of["spanId"]) }),
+  };
+}
+
 function spanRows(span: Decoded, origin: Row): Row[] {
+  const hasParent = id(span["parentSpanId"]) !== "";
+  if (!isId(span["traceId"], 16) || !isId(span["spanId"], 8)) return [];
+  if (hasParent && !isId(span["parentSpanId"], 8)) return [];
   const status = message(span, "status");
   const [start, end] = [whole(span["startTimeUnixNano"]), whole(span["endTimeUnixNano"])].map(BigInt) as [
     bigint,
@@ -77,8 +94,7 @@ function spanRows(span: Decoded, origin: Row): Row[] {
         dropped_attributes_count: event["droppedAttributesCount"],
       })),
       links: list(span, "links").map((link) => ({
-        ...unlessEmpty("trace_id", id(link["traceId"])),
-        ...unlessEmpty("span_id", id(link["spanId"])),
+        ...idsOf(link),
         ...unlessEmpty("trace_state", link["traceState"]),
         attributes: attributes(link),
         dropped_attributes_count: link["droppedAttributesCount"],
@@ -97,13 +113,14 @@ const metricTypes: Readonly<Record<string, string>> = {
   summary: "summary",
 };
 
-function metricRows(metric: Decoded, origin: Row): Row[] {
+function metricRows(metric: Decoded, origin: Row, isKept: boolean): Row[] {
   const kind = metric["data"] as string | undefined;
   if (kind === undefined) return [];
   const data = message(metric, kind);
   const temporality = ["UNSPECIFIED", "DELTA", "CUMULATIVE"][(data["aggregationTemporality"] ?? 0) as number];
   const hasTemporality = kind !== "gauge" && kind !== "summary";
-  return list(data, "dataPoints").map((point) => ({
+  const points = list(data, "dataPoints").filter((point) => isKept || recorded(point));
+  return points.map((point) => ({
     timestamp: time(point["timeUnixNano"]),
     start_timestamp: BigInt(whole(point["startTimeUnixNano"])) === 0n ? null : time(point["startTimeUnixNano"]),
     metric_name: metric["name"],
@@ -113,13 +130,22 @@ function metricRows(metric: Decoded, origin: Row): Row[] {
     aggregation_temporality: hasTemporality ? (temporality ?? "UNSPECIFIED") : null,
     is_monotonic: kind === "sum" ? data["isMonotonic"] : null,
     flags: point["flags"],
-    ...pointNumbers(kind, point),
-    ...exponential(kind, point),
-    quantiles: list(point, "quantileValues").map(({ quantile }) => number(quantile)),
-    quantile_values: list(point, "quantileValues").map(({ value }) => number(value)),
+    ...pointNumbers(recorded(point) ? kind : "gauge", valueOf(point)),
+    ...exponential(recorded(point) ? kind : "gauge", valueOf(point)),
+    quantiles: list(valueOf(point), "quantileValues").map(({ quantile }) => number(quantile)),
+    quantile_values: list(valueOf(point), "quantileValues").map(({ value }) => number(value)),
     ...origin,
     attributes: attributes(point),
   }));
+}
+
+function recorded(point: Decoded): boolean {
+  return ((point["flags"] as number) & 1) === 0;
+}
+
+/** The point with its value; nothing where none was recorded. */
+function valueOf(point: Decoded): Decoded {
+  return recorded(point) ? point : {};
 }
 
 function pointNumbers(kind: string, point: Decoded): Row {

@@ -36,10 +36,12 @@ export function mutatedText(text: string, random: Random): string {
 function message(type: protobuf.Type, random: Random, depth: number): Message {
   const made: Message = {};
   for (const field of type.fieldsArray) {
+    // Without these a span is no row.
+    const isNeeded = field.name === "spanId" || field.name === "traceId";
     const isChosen = field.partOf === null || !field.partOf.fieldsArray.some(({ name }) => Object.hasOwn(made, name));
     const isDeep = field.resolvedType instanceof protobuf.Type && depth > 9;
     const isOften = depth < 3 || field.partOf !== null;
-    if (!isChosen || isDeep || random.below(isOften ? 5 : 2) === 0) continue;
+    if (!isChosen || isDeep || (!isNeeded && random.below(isOften ? 5 : 2) === 0)) continue;
     const count = field.repeated ? random.below(3) : 1;
     const values = Array.from({ length: count }, () => value(field, random, depth));
     made[field.name] = field.repeated ? values : values[0];
@@ -47,10 +49,11 @@ function message(type: protobuf.Type, random: Random, depth: number): Message {
   return made;
 }
 
-function value({ type, resolvedType }: protobuf.Field, random: Random, depth: number): unknown {
+function value({ name, type, resolvedType }: protobuf.Field, random: Random, depth: number): unknown {
   if (resolvedType instanceof protobuf.Type) return message(resolvedType, random, depth + 1);
   if (resolvedType instanceof protobuf.Enum) return random.pick(...Object.values(resolvedType.values));
   if (type === "string") return random.pick(...texts);
+  if (ids.has(name)) return randomId(name, random);
   if (type === "bytes") return Buffer.alloc(random.pick(0, 8, 16), random.pick(0, 7, 0xfb));
   if (type === "bool") return random.below(2) === 0;
   if (type === "double") return random.pick(0, 1.5, -2, 1e300, NaN, Infinity, -Infinity, 2 ** 60);
@@ -59,6 +62,14 @@ function value({ type, resolvedType }: protobuf.Field, random: Random, depth: nu
   if (type === "int64" || type === "sfixed64")
     return random.pick("0", "-1", "9223372036854775807", "-9007199254740993");
   return random.pick("0", "7", "1700000000123456789", "18446744073709551615");
+}
+
+/** The bytes of an id, which are seldom invalid. */
+export function randomId(name: string, random: Random): Buffer {
+  const length = name === "traceId" ? 16 : 8;
+  return random.below(8) > 0
+    ? Buffer.alloc(length, random.pick(7, 0xab))
+    : Buffer.alloc(random.pick(0, 1, 8, 16), random.pick(0, 7));
 }
 
 function object(type: protobuf.Type, made: Message, random: Random): string {

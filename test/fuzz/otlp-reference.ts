@@ -31,12 +31,12 @@ export const requestTypes: Readonly<Record<Signal, protobuf.Type>> = {
 };
 
 /** The rows of a request, made by decoding it with protobufjs; undefined where that refuses it. */
-export function referenceRows(signal: Signal, body: Buffer): unknown[] | undefined {
+export function referenceRows(signal: Signal, body: Buffer, isKept = false): unknown[] | undefined {
   let decoded: protobuf.Message;
   try {
     decoded = requestTypes[signal].decode(body);
   } catch {
     return undefined;
   }
-  return flatten(signal, decoded as unknown as Decoded);
+  return flatten(signal, decoded as unknown as Decoded, isKept);
 }

@@ -1,6 +1,7 @@
 import protobuf from "protobufjs";
 import type { Signal } from "../../engine/core/push.ts";
 import type { Random } from "../support/random.ts";
+import { randomId } from "./otlp-json.ts";
 import { requestTypes } from "./otlp-reference.ts";
 
 const texts = [
@@ -55,6 +56,9 @@ function message(type: protobuf.Type, random: Random, room: Room): Buffer {
     else pieces.push(field(random.pick(...(isIn ? outer : type.fieldsArray)), random, room));
   }
   room.depth -= 1;
+  if (type.name === "Span" && random.below(8) > 0) {
+    for (const name of ["traceId", "spanId"]) pieces.push(field(type.fields[name]!, random, room));
+  }
   return Buffer.concat(random.below(2) === 0 ? pieces : random.shuffled([...pieces, ...repeatedOf(pieces)]));
 }
 
@@ -64,10 +68,11 @@ function repeatedOf(pieces: readonly Buffer[]): readonly Buffer[] {
 }
 
 /** A field as its type asks for, with seldom another kind of encoding. */
-function field({ id, type, resolvedType, repeated }: protobuf.Field, random: Random, room: Room): Buffer {
+function field({ id, name, type, resolvedType, repeated }: protobuf.Field, random: Random, room: Room): Buffer {
   if (random.below(100) === 0) return other(id, random);
   if (resolvedType instanceof protobuf.Type) return given(id, message(resolvedType, random, room));
   if (type === "string") return given(id, text(random));
+  if (type === "bytes" && name.endsWith("Id")) return given(id, randomId(name, random));
   if (type === "bytes") return given(id, Buffer.alloc(random.pick(0, 1, 8, 16), random.pick(0, 7, 0xab)));
   if (repeated && random.below(3) > 0) {
     const count = random.below(4);

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { expect, test } from "vitest";
 import type { Push, Signal } from "../../engine/core/push.ts";
 import { MalformedRequest } from "../../engine/sources/otlp/protobuf/wire.ts";
+import { metricKinds } from "../../engine/sources/otlp/rows/metric-kinds.ts";
 import { rowsOf } from "../../engine/sources/otlp/rows/rows.ts";
 import { Random } from "../support/random.ts";
 import { receivedAt, rowJson } from "./otlp-flatten.ts";
@@ -13,9 +14,11 @@ import { seed, triesOf } from "./tries.ts";
 const runs = triesOf(200);
 const patience = { timeout: 60_000 + runs * 30 };
 
-function rowsOrRefusal(signal: Signal, body: Buffer, encoding: "protobuf" | "json"): Push | undefined {
+const kinds = metricKinds.map(({ name }) => name);
+
+function rowsOrRefusal(signal: Signal, body: Buffer, encoding: "protobuf" | "json", isKept = false): Push | undefined {
   try {
-    return rowsOf(signal, body, encoding, receivedAt);
+    return rowsOf(signal, body, encoding, receivedAt, {}, { keptAsNull: isKept ? kinds : [] });
   } catch (error) {
     if (error instanceof MalformedRequest) return undefined;
     throw error;
@@ -41,8 +44,9 @@ test("from the bytes come the rows that protobufjs and plain objects make, or bo
     const signal = random.pick<Signal>("logs", "traces", "metrics");
     const request = randomRequest(signal, random);
     const body = random.below(2) === 0 ? request : mutated(request, random);
-    const expected = referenceRows(signal, body)?.map(rowJson);
-    const push = rowsOrRefusal(signal, body, "protobuf");
+    const isKept = random.below(2) === 0;
+    const expected = referenceRows(signal, body, isKept)?.map(rowJson);
+    const push = rowsOrRefusal(signal, body, "protobuf", isKept);
     const name = `FUZZ_SEED=${seed + run} ${signal} ${body.toString("hex").slice(0, 2000)}`;
     const found = push && texts(push);
     expect(

@@ -1,6 +1,13 @@
 import { otlpFields } from "../../../schemas/otlp-fields.ts";
 import type { OtlpSourceConfig } from "../../../schemas/pipeline.ts";
 import type { SourceKind } from "../../core/source-kind.ts";
+import type { FedField } from "../../core/transform.ts";
+import { valueFields } from "./unrecorded.ts";
+
+const values = new Set(Object.values(valueFields).flat());
+const metricFields = otlpFields["otlp.metrics"].map((field): FedField => {
+  return values.has(field.name) ? { ...field, isRecorded: true } : field;
+});
 
 /** Telemetry that exporters push over gRPC and HTTP: a source for each signal. */
 export const otlp = {
@@ -17,7 +24,7 @@ export const otlp = {
     ofFeed: () => undefined,
   },
   serversOf: () => [],
-  fieldsOf: ({ type }) => otlpFields[type],
+  fieldsOf: ({ type }) => (type === "otlp.metrics" ? metricFields : otlpFields[type]),
   // The receiver makes its rows; fields may be absent or null.
   declaredFieldsOf: () => [],
   obstacleOf: () => undefined,

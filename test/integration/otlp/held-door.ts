@@ -11,6 +11,10 @@ export class HeldDoor implements OtlpPort {
     return "yes";
   }
 
+  rulesOf(): object {
+    return {};
+  }
+
   store(_pipeline_id: string, _push: Push): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -42,6 +46,10 @@ export class RefusingDoor implements OtlpPort {
 
   admits(): "yes" {
     return "yes";
+  }
+
+  rulesOf(): object {
+    return {};
   }
 
   store(): Promise<void> {

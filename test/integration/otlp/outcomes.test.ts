@@ -1,12 +1,22 @@
 import { status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Signal } from "../../../engine/core/push.ts";
+import type { Mapping } from "../../../schemas/pipeline.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
+import { requestTypes } from "../../fuzz/otlp-reference.ts";
+import { wireOf } from "../../unit/otlp/requests.ts";
 import { OtlpScene, otlpPipeline } from "./scene.ts";
-import { GrpcSender, logs, post, protobufType } from "./senders.ts";
+import { GrpcSender, jsonType, logs, post, protobufType } from "./senders.ts";
 
 let scene: OtlpScene;
 let sender: GrpcSender;
+
+const column = (name: string, column_type: string): Mapping => ({ name, column_name: name, column_type });
+const values = (double: string, int = double): Mapping[] => [
+  column("metric_name", "String"),
+  column("value_double", double),
+  column("value_int", int),
+];
 
 const room = (max_msgs: number): { resources: object } => ({ resources: { nats: { stream: { max_msgs } } } });
 
@@ -16,6 +26,12 @@ beforeAll(async () => {
   const { engine } = scene.running;
   await engine.create(otlpPipeline("app-logs"), createTable);
   await engine.create(webhookPipeline("web-hook"), createTable);
+  await engine.create(otlpPipeline("some-spans", "traces", { mapping: [column("span_id", "String")] }), createTable);
+  await engine.create(
+    otlpPipeline("no-points", "metrics", { mapping: values("Float64", "Nullable(Int64)") }),
+    createTable,
+  );
+  await engine.create(otlpPipeline("all-points", "metrics", { mapping: values("Nullable(Float64)") }), createTable);
   await engine.create(otlpPipeline("no-table"), { ...createTable, create_table: false });
   await engine.create(otlpPipeline("stopped"), createTable);
   await engine.create(otlpPipeline("full-one", "logs", room(3)), createTable);
@@ -54,6 +70,8 @@ async function ask(pipeline_id: string | undefined, signal: Signal, body: Buffer
   };
 }
 
+const inBase64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");
+
 const never = [undefined, undefined];
 
 describe("what an exporter is answered over HTTP and over gRPC", () => {
@@ -89,6 +107,59 @@ test("nothing of what was refused is stored, and all of what was taken is", asyn
   expect(engine.health("full-one").stream!.messages).toBe(3);
   expect(engine.health("no-table").stream!.messages).toBe(4);
   expect(engine.health("ended").stream!.messages).toBe(0);
+});
+
+test("spans without valid ids are refused alone: a partial success over each transport, and counted", async () => {
+  const valid = { traceId: "5b".repeat(16), spanId: "01".repeat(8) };
+  const spans = [valid, { ...valid, traceId: "5b5b" }, { ...valid, spanId: "" }];
+  const json = JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans }] }] });
+  const wire = wireOf("traces", {
+    resourceSpans: [
+      {
+        scopeSpans: [
+          { spans: spans.map(({ traceId, spanId }) => ({ traceId: inBase64(traceId), spanId: inBase64(spanId) })) },
+        ],
+      },
+    ],
+  });
+  const headers = { "x-sluice-pipeline-id": "some-spans" };
+  const errorMessage = expect.stringContaining("a trace_id of 16 bytes and a span_id of 8 bytes") as string;
+  const inJson = await post(scene.listeners.http, "traces", { ...jsonType, ...headers }, Buffer.from(json));
+  expect(inJson.status).toBe(200);
+  expect(JSON.parse(inJson.message)).toEqual({ partialSuccess: { rejectedSpans: "2", errorMessage } });
+  const response = requestTypes.traces.root.lookupType(
+    "opentelemetry.proto.collector.trace.v1.ExportTraceServiceResponse",
+  );
+  const answered = (bytes: Buffer) => response.toObject(response.decode(bytes), { longs: Number });
+  const inProtobuf = await post(scene.listeners.http, "traces", { ...protobufType, ...headers }, wire);
+  expect(inProtobuf.status).toBe(200);
+  expect(answered(inProtobuf.body)).toEqual({ partialSuccess: { rejectedSpans: 2, errorMessage } });
+  const overGrpc = await sender.send("traces", headers, wire);
+  expect(overGrpc.status).toBe(status.OK);
+  expect(answered(Buffer.from(overGrpc.message, "hex"))).toEqual({
+    partialSuccess: { rejectedSpans: 2, errorMessage },
+  });
+  await scene.settled("some-spans");
+  expect(await scene.running.rows("SELECT span_id, count() AS n FROM some_spans GROUP BY span_id")).toEqual([
+    { span_id: "01".repeat(8), n: 3 },
+  ]);
+  expect(await scene.metric("sluice_otlp_spans_refused_total", 'pipeline_id="some-spans"')).toBe(6);
+});
+
+test("a point without a recorded value is left out and counted, or has NULL where its columns are Nullable", async () => {
+  const dataPoints = [{ asDouble: 1.5 }, { flags: 1 }, { flags: 1, asDouble: "NaN" }];
+  const metrics = [{ name: "up", gauge: { dataPoints } }];
+  const body = Buffer.from(JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }));
+  for (const pipeline_id of ["no-points", "all-points"]) {
+    const headers = { ...jsonType, "x-sluice-pipeline-id": pipeline_id };
+    expect(await post(scene.listeners.http, "metrics", headers, body)).toMatchObject({ status: 200, message: "{}" });
+    await scene.settled(pipeline_id);
+  }
+  const read = (table: string) => scene.running.rows(`SELECT value_double FROM ${table} ORDER BY value_double`);
+  expect(await read("no_points")).toEqual([{ value_double: 1.5 }]);
+  expect(await read("all_points")).toEqual([{ value_double: 1.5 }, { value_double: null }, { value_double: null }]);
+  expect(await scene.metric("sluice_otlp_points_left_out_total", 'pipeline_id="no-points"')).toBe(2);
+  expect(await scene.metric("sluice_otlp_points_left_out_total", 'pipeline_id="all-points"')).toBe(0);
 });
 
 test("requests, records and refusals are counted, under the names of real pipelines alone", async () => {

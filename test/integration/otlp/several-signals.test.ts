@@ -37,7 +37,7 @@ function pipeline(expression = "kind == 'SERVER'"): ReturnType<typeof otlpPipeli
     ],
     transforms: [
       { type: "filter", source_id: "spans", config: { expression } },
-      { type: "dedup", source_id: "spans", config: { key: "span_id", time_window: "1h" } },
+      { type: "dedup", source_id: "spans", config: { key: "trace_state", time_window: "1h" } },
       {
         type: "stateless",
         source_id: "records",
@@ -70,8 +70,16 @@ const logs = (name: string, ...flags: number[]): Promise<void> =>
       flags.map((of) => ({ flags: of })),
     ),
   );
-const spans = (name: string, ...of: { spanId: string; kind: number; flags?: number }[]): Promise<void> =>
-  push("traces", inScopes("Spans", "spans", name, of));
+const spans = (name: string, ...of: { traceState: string; kind: number; flags?: number }[]): Promise<void> =>
+  push(
+    "traces",
+    inScopes(
+      "Spans",
+      "spans",
+      name,
+      of.map((span) => ({ traceId: "5b".repeat(16), spanId: "5b".repeat(8), ...span })),
+    ),
+  );
 const gauges = (name: string, ...flags: number[]): Promise<void> =>
   push(
     "metrics",
@@ -90,9 +98,13 @@ test("signals of one pipeline flow into one table, each by the transforms of its
   const { engine } = scene.running;
   await engine.create(pipeline(), createTable);
   await logs("shop", 1, 2);
-  await spans("cart", { spanId: "01".repeat(8), kind: server }, { spanId: "02".repeat(8), kind: client });
+  await spans("cart", { traceState: "01".repeat(8), kind: server }, { traceState: "02".repeat(8), kind: client });
   await gauges("load", 4);
-  await spans("cart", { spanId: "01".repeat(8), kind: server }, { spanId: "03".repeat(8), kind: server, flags: 7 });
+  await spans(
+    "cart",
+    { traceState: "01".repeat(8), kind: server },
+    { traceState: "03".repeat(8), kind: server, flags: 7 },
+  );
   const { counters } = await scene.settled(id);
   expect(counters).toMatchObject({ events_read: 7, events_filtered: 1, duplicates_dropped: 1, rows_written: 5 });
   expect(await rows()).toEqual([
@@ -107,7 +119,7 @@ test("signals of one pipeline flow into one table, each by the transforms of its
 test("a record without its dedup key is a dead letter of the receiver, and no event of an ingestor", async () => {
   const { engine, registry } = scene.running;
   await engine.create(pipeline(), createTable);
-  await spans("cart", { spanId: "", kind: server, flags: 7 });
+  await spans("cart", { traceState: "", kind: server, flags: 7 });
   await scene.settled(id);
   const { messages } = engine.deadLetters(id).list(10);
   expect(messages).toMatchObject([{ component: "otlp-receiver", reason: "parse_error", origin: "traces" }]);
@@ -121,7 +133,7 @@ test("a dead letter is sent again by the transforms of the source that it came f
   await engine.create(pipeline(), createTable);
   // Flags beyond a UInt8 do not fit their column.
   await logs("shop", 300);
-  await spans("cart", { spanId: "01".repeat(8), kind: server, flags: 300 });
+  await spans("cart", { traceState: "01".repeat(8), kind: server, flags: 300 });
   await scene.settled(id);
   const { messages } = engine.deadLetters(id).list(10);
   expect(messages.map(({ component, origin }) => [component, origin])).toEqual([
@@ -152,7 +164,7 @@ test("what a stopped pipeline holds of several signals is written when it is res
   await engine.create(pipeline(), createTable);
   await engine.stop(id);
   await logs("shop", 1);
-  await spans("cart", { spanId: "02".repeat(8), kind: client }, { spanId: "03".repeat(8), kind: server });
+  await spans("cart", { traceState: "02".repeat(8), kind: client }, { traceState: "03".repeat(8), kind: server });
   await logs("shop", 2);
   await engine.update(id, pipeline("kind == 'CLIENT'"), createTable);
   await engine.resume(id);

@@ -60,12 +60,28 @@ test.each([
   expect(rowOf("logs", times)).toMatchObject({ timestamp });
 });
 
+test.each([
+  ["of another length", 15, 9, 7],
+  ["of zeros", 16, 8, 0],
+])("a record with ids %s belongs to no trace and no span", (_title, trace, span, byte) => {
+  const ids = {
+    traceId: Buffer.alloc(trace, byte).toString("base64"),
+    spanId: Buffer.alloc(span, byte).toString("base64"),
+  };
+  const row = rowOf("logs", { ...ids, body: { stringValue: "kept" } });
+  expect(row).toMatchObject({ body: "kept" });
+  expect(row).not.toHaveProperty("trace_id");
+  expect(row).not.toHaveProperty("span_id");
+});
+
 test("a request without records has no rows, and its events are one behind the other otherwise", () => {
   expect(rowsOf("logs", Buffer.alloc(0), "protobuf", 5)).toEqual({
     bytes: Buffer.alloc(0),
     ends: [],
     receivedAt: 5,
     signal: "logs",
+    leftOut: 0,
+    refused: 0,
   });
   const { bytes, ends } = rowsOf("logs", wireOf("logs", requestOf("logs", [{}, {}])), "protobuf", 5);
   expect(bytes.toString()).toBe(empty + empty);
@@ -107,17 +123,6 @@ describe("timestamps are RFC 3339 with nanoseconds, without zeros at the end", (
     ["18446744073709551615", "2554-07-21T23:34:33.709551615Z"],
   ])("%s is %s", (timeUnixNano, expected) => {
     expect(rowOf("logs", { timeUnixNano })["timestamp"]).toBe(expected);
-  });
-});
-
-describe("ids are hexadecimal, of any length, and omitted where all their bytes are zero", () => {
-  test.each([
-    ["AAAAAAAAAAAAAAAAAAAAAA==", undefined],
-    ["", undefined],
-    ["AAAB", "000001"],
-    ["/w==", "ff"],
-  ])("%j is %s", (traceId, expected) => {
-    expect(rowOf("logs", { traceId })["trace_id"]).toBe(expected);
   });
 });
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { otlpFields } from "../../../schemas/index.ts";
+import type { MetricKindName } from "../../../engine/sources/otlp/rows/metric-kinds.ts";
+import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
 import { type Part, requestOf, rowOf, rowTexts, wireOf } from "./requests.ts";
 
 const about = { name: "m", description: "d", unit: "s" };
@@ -43,7 +45,7 @@ const kinds: [string, Part, Part][] = [
   ["a gauge of a double", { gauge: { dataPoints: [{ asDouble: 1.5 }] } }, { metric_type: "gauge", value_double: 1.5 }],
   ["a gauge of an integer", { gauge: { dataPoints: [{ asInt: "-7" }] } }, { metric_type: "gauge", value_int: -7 }],
   ["a gauge of zero", { gauge: { dataPoints: [{ asDouble: 0 }] } }, { metric_type: "gauge", value_double: 0 }],
-  ["a point without a value", { gauge: { dataPoints: [{ flags: 1 }] } }, { metric_type: "gauge", flags: 1 }],
+  ["a point without a value", { gauge: { dataPoints: [{ flags: 2 }] } }, { metric_type: "gauge", flags: 2 }],
   ["NaN", { gauge: { dataPoints: [{ asDouble: NaN }] } }, { metric_type: "gauge", value_double: "NaN" }],
   [
     "a monotonic sum",
@@ -220,5 +222,44 @@ test("points come one after the other, and a metric without data has none", () =
 describe("great and small doubles are JSON numbers", () => {
   test.each([1e21, 5e-324, 1.7976931348623157e308, -1e-7, 2 ** 53, 0.1])("%d", (asDouble) => {
     expect(rowOf("metrics", { gauge: { dataPoints: [{ asDouble }] } })["value_double"]).toBe(asDouble);
+  });
+});
+
+function requestFor(data: Part): Buffer {
+  return wireOf("metrics", requestOf("metrics", [{ ...about, ...data }]));
+}
+
+describe("a data point without a recorded value", () => {
+  const flagged = { ...when, attributes };
+  const ended: [MetricKindName, Part][] = [
+    ["gauge", { gauge: { dataPoints: [{ ...flagged, flags: 1, asDouble: NaN }] } }],
+    ["sum", { sum: { dataPoints: [{ ...flagged, flags: 3, asInt: "7" }] } }],
+    ["histogram", { histogram: { dataPoints: [{ ...flagged, flags: 1, bucketCounts: ["0"], explicitBounds: [] }] } }],
+    ["exp_histogram", { exponentialHistogram: { dataPoints: [{ ...flagged, flags: 1, zeroCount: "3" }] } }],
+    ["summary", { summary: { dataPoints: [{ ...flagged, flags: 1, quantileValues: [{ quantile: 0.5 }] }] } }],
+  ];
+  test.each(ended)("of kind %s is left out and counted", (_kind, data) => {
+    expect(rowsOf("metrics", requestFor(data), "protobuf", 5)).toMatchObject({ ends: [], leftOut: 1, refused: 0 });
+  });
+
+  test.each(ended)("of kind %s has nulls where the pipeline stores NULL, and never a 0", (kind, data) => {
+    const [text, ...more] = rowTexts("metrics", requestFor(data), "protobuf", { keptAsNull: [kind] });
+    expect(more).toEqual([]);
+    expect(JSON.parse(text!)).toEqual({
+      ...nothing,
+      metric_type: kind,
+      flags: kind === "sum" ? 3 : 1,
+      aggregation_temporality: kind === "gauge" || kind === "summary" ? null : "UNSPECIFIED",
+      is_monotonic: kind === "sum" ? false : null,
+    });
+  });
+
+  test("stands beside others, which stay, and counts once where its data are replaced", () => {
+    const points = [{ asInt: "1" }, { flags: 1 }, { asInt: "2" }];
+    const replaced = requestFor({ gauge: { dataPoints: [{ flags: 1 }] } });
+    const rows = rowsOf("metrics", requestFor({ gauge: { dataPoints: points } }), "protobuf", 5);
+    expect(rows).toMatchObject({ leftOut: 1 });
+    expect(rows.ends).toHaveLength(2);
+    expect(rowsOf("metrics", Buffer.concat([replaced, replaced]), "protobuf", 5)).toMatchObject({ leftOut: 2 });
   });
 });

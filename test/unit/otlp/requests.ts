@@ -1,5 +1,5 @@
 import type { Signal } from "../../../engine/core/push.ts";
-import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
+import { type RowRules, rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
 import { requestTypes } from "../../fuzz/otlp-reference.ts";
 
 /** A part of a request, as OTLP/JSON spells it but for bytes, which are base64 as protobufjs takes them. */
@@ -23,15 +23,23 @@ export function wireOf(signal: Signal, request: Part): Buffer {
   return Buffer.from(type.encode(type.fromObject(request)).finish());
 }
 
+/** The ids that a span needs, in base64. */
+export const spanIds = { traceId: "W47/95gDgQPSabYzgT/GDA==", spanId: "7uGbfsPBsXQ=" };
+
 /** The texts of the rows of a request. */
-export function rowTexts(signal: Signal, body: Buffer, encoding: "protobuf" | "json" = "protobuf"): string[] {
-  const { bytes, ends } = rowsOf(signal, body, encoding, 5);
+export function rowTexts(
+  signal: Signal,
+  body: Buffer,
+  encoding: "protobuf" | "json" = "protobuf",
+  rules: RowRules = {},
+): string[] {
+  const { bytes, ends } = rowsOf(signal, body, encoding, 5, {}, rules);
   return ends.map((end, index) => bytes.toString("utf8", ends[index - 1] ?? 0, end));
 }
 
-/** The only row of a request of this item. */
+/** The only row of a request of this item; a span has ids where it names none. */
 export function rowOf(signal: Signal, item: Part, resource?: Part, scope?: Part): Record<string, unknown> {
-  const request = requestOf(signal, [item], resource, scope);
+  const request = requestOf(signal, [{ ...(signal === "traces" && spanIds), ...item }], resource, scope);
   const texts = rowTexts(signal, wireOf(signal, request));
   if (texts.length !== 1) throw new Error(`expected one row, found ${texts.length}`);
   return JSON.parse(texts[0]!) as Record<string, unknown>;

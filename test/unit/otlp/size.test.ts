@@ -11,11 +11,22 @@ import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
 import { randomMessage, wireOfMessage } from "../../fuzz/otlp-json.ts";
 import { Random } from "../../support/random.ts";
 import { costlyBody, largestBody } from "../../security/otlp-amplification.ts";
-import { type Part, requestOf, wireOf } from "./requests.ts";
+import { type Part, requestOf, spanIds, wireOf } from "./requests.ts";
 
-/** So many requests of one signal, one after the other, which is one request. */
+/** So many requests of one signal, one after the other, which is one request. Each of its items is a row. */
 function manyOf(signal: Signal, random: Random, count: number): Buffer {
-  return Buffer.concat(Array.from({ length: count }, () => wireOfMessage(signal, randomMessage(signal, random))));
+  const requests = Array.from({ length: count }, () => wireOfMessage(signal, rowsOnly(randomMessage(signal, random))));
+  return Buffer.concat(requests);
+}
+
+const ids: Readonly<Record<string, Buffer>> = { traceId: Buffer.alloc(16, 1), spanId: Buffer.alloc(8, 1) };
+
+/** The message with ids that are valid, and without flags. */
+function rowsOnly<Inner>(message: Inner): Inner {
+  if (Array.isArray(message)) return message.map(rowsOnly) as Inner;
+  if (typeof message !== "object" || message === null || Buffer.isBuffer(message)) return message;
+  const members = Object.entries(message).filter(([name]) => name !== "flags" && name !== "parentSpanId");
+  return Object.fromEntries(members.map(([name, inner]) => [name, ids[name] ?? rowsOnly(inner)])) as Inner;
 }
 
 test.each<Signal>(["logs", "traces", "metrics"])(
@@ -33,7 +44,7 @@ test.each<Signal>(["logs", "traces", "metrics"])(
 
 const empty: [title: string, signal: Signal, count: number, item: Part][] = [
   ["log records", "logs", 34_000, {}],
-  ["spans", "traces", 9_000, { kind: "SPAN_KIND_SERVER", status: { code: 1 } }],
+  ["spans", "traces", 9_000, { ...spanIds, kind: "SPAN_KIND_SERVER", status: { code: 1 } }],
   ["gauges", "metrics", 330, { gauge: { dataPoints: Array.from({ length: 100 }, () => ({})) } }],
   ["sums", "metrics", 5_500, { sum: { aggregationTemporality: 1, isMonotonic: true, dataPoints: [{}, {}] } }],
 ];

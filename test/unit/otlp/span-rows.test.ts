@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { otlpFields } from "../../../schemas/index.ts";
-import { requestOf, rowOf, rowTexts, wireOf } from "./requests.ts";
+import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
+import { requestOf, rowOf, rowTexts, spanIds, wireOf } from "./requests.ts";
 
 const text = (stringValue: string) => ({ stringValue });
 
@@ -82,8 +83,8 @@ test("a span becomes a row of all its fields, in the order of the schema", () =>
 });
 
 test("what is empty is omitted or has its zero", () => {
-  expect(rowTexts("traces", wireOf("traces", requestOf("traces", [{}])))).toEqual([
-    '{"flags":0,"name":"","kind":"UNSPECIFIED","start_timestamp":"1970-01-01T00:00:00.005Z",' +
+  expect(rowTexts("traces", wireOf("traces", requestOf("traces", [spanIds])))).toEqual([
+    '{"trace_id":"5b8efff798038103d269b633813fc60c","span_id":"eee19b7ec3c1b174","flags":0,"name":"","kind":"UNSPECIFIED","start_timestamp":"1970-01-01T00:00:00.005Z",' +
       '"end_timestamp":"1970-01-01T00:00:00.005Z","duration_ns":0,"status_code":"UNSET","dropped_attributes_count":0,' +
       '"dropped_events_count":0,"dropped_links_count":0,"events":[],"links":[],"resource_attributes":{},' +
       '"scope_name":"","scope_attributes":{},"attributes":{}}',
@@ -124,7 +125,10 @@ describe("a duration is exact, and 0 where a span ends before it starts", () => 
     ["1", "18446744073709551615", "18446744073709551614"],
     ["1", "9007199254740994", "9007199254740993"],
   ])("from %s to %s", (startTimeUnixNano, endTimeUnixNano, expected) => {
-    const [row] = rowTexts("traces", wireOf("traces", requestOf("traces", [{ startTimeUnixNano, endTimeUnixNano }])));
+    const [row] = rowTexts(
+      "traces",
+      wireOf("traces", requestOf("traces", [{ ...spanIds, startTimeUnixNano, endTimeUnixNano }])),
+    );
     expect(row).toContain(`"duration_ns":${expected},`);
   });
 });
@@ -136,4 +140,46 @@ test.each([
 ])("a span without a %s has the time that is known, and no duration", (_title, times, expected) => {
   const row = rowOf("traces", times);
   expect(row).toMatchObject({ start_timestamp: expected, end_timestamp: expected, duration_ns: 0 });
+});
+
+/** `count` bytes in base64. */
+const bytesOf = (count: number, byte = 7) => Buffer.alloc(count, byte).toString("base64");
+
+describe("the protocol calls a span invalid without a trace id of 16 bytes and a span id of 8", () => {
+  const refused: [string, object][] = [
+    ["no trace id", { traceId: "" }],
+    ["a trace id of zeros", { traceId: bytesOf(16, 0) }],
+    ["a trace id of 8 bytes", { traceId: bytesOf(8) }],
+    ["a trace id of 17 bytes", { traceId: bytesOf(17) }],
+    ["no span id", { spanId: "" }],
+    ["a span id of zeros", { spanId: bytesOf(8, 0) }],
+    ["a span id of 16 bytes", { spanId: bytesOf(16) }],
+    ["a parent of 4 bytes", { parentSpanId: bytesOf(4) }],
+  ];
+
+  test.each(refused)("refused and counted: %s", (_title, ids) => {
+    const spans = [
+      { ...spanIds, name: "before" },
+      { ...spanIds, ...ids },
+      { ...spanIds, name: "after" },
+    ];
+    const rows = rowsOf("traces", wireOf("traces", requestOf("traces", spans)), "protobuf", 5);
+    expect(rows.refused).toBe(1);
+    const names = rows.ends.map((end, at) => JSON.parse(rows.bytes.toString("utf8", rows.ends[at - 1] ?? 0, end)).name);
+    expect(names).toEqual(["before", "after"]);
+  });
+
+  test("hexadecimal digits in JSON are checked alike", () => {
+    const span = { traceId: "07".repeat(16), spanId: "07".repeat(8) };
+    const json = Buffer.from(JSON.stringify(requestOf("traces", [span, { ...span, spanId: "07".repeat(4) }])));
+    const rows = rowsOf("traces", json, "json", 5);
+    expect([rows.ends.length, rows.refused]).toEqual([1, 1]);
+  });
+
+  test("a parent of zeros is none, and a link without valid ids stays without them", () => {
+    const links = [{ traceId: bytesOf(3), spanId: bytesOf(8), attributes: [] }];
+    const row = rowOf("traces", { parentSpanId: bytesOf(8, 0), links });
+    expect(row).not.toHaveProperty("parent_span_id");
+    expect(row["links"]).toEqual([{ span_id: "0707070707070707", attributes: {}, dropped_attributes_count: 0 }]);
+  });
 });

@@ -519,3 +519,21 @@ test("the zero that stands for null is not told as a value of the event", () => 
     'expected a UUID, got ""',
   ]);
 });
+
+test("a point without a recorded value is never a 0, where the table's column is not Nullable as the file says", () => {
+  const mapping = [{ name: "f", column_name: "c", column_type: "Nullable(Float64)" }];
+  const fields = [{ name: "f", type: "float" as const, isRecorded: true as const }];
+  const encoder = new RowEncoder(mapping, fields, new Map([["c", { type: { kind: "Float", bits: 64 } }]]));
+  const events = ['{"flags":2,"f":null}', '{"flags":3,"f":null}', '{"flags":1,"f":2}'];
+  const { body, rejected } = encoded(
+    encoder,
+    events.map((json, at) => new Event(at, 0, Buffer.from(json))),
+  );
+  expect(body.toString()).toBe('{"c":0}\n{"c":2}\n');
+  expect(rejected.map(({ position, error }) => [position, error])).toEqual([
+    [
+      1,
+      'field "f" does not fit column "c" of type Float64: expected a Nullable column in the table, as in the mapping, for a data point without a recorded value, got null',
+    ],
+  ]);
+});

@@ -26,8 +26,8 @@ export interface Column {
   read: ReadField;
   /** As `read`, but null where that gives a zero for it. */
   given: ReadField;
-  /** The converter writes null, or the row goes without the column, or it is refused. */
-  whenNull: "converted" | "omitted" | "refused";
+  /** The converter writes null, or does so unless no value was recorded, or the row goes without the column, or it is refused. */
+  whenNull: "converted" | "recorded" | "omitted" | "refused";
   /** It gets a zero value for null, which its field may be. */
   mayBeZeroed: boolean;
   /** Writes the usual values, as the converter would. */
@@ -51,7 +51,7 @@ export function columnOf(
   return {
     first: constantOf(`{${JSON.stringify(entry.column_name)}:`),
     next: constantOf(`,${JSON.stringify(entry.column_name)}:`),
-    ...readerOf(entry, schema, known ?? { type: configured }, rule),
+    ...readerOf(entry, schema, { configured, type: configured, ...known }, rule),
     direct: isSame ? directFor(entry, schema, configured) : noDirectWrite,
     converter:
       real === undefined
@@ -79,7 +79,7 @@ const zeros: ReadonlyMap<FieldType, unknown> = new Map<FieldType, unknown>([
 function readerOf(
   entry: Mapping,
   schema: readonly FedField[],
-  { type, hasDefault }: RealColumn,
+  { type, hasDefault, configured }: RealColumn & { configured: ColumnType },
   rule: NullRule,
 ): Pick<Column, "read" | "given" | "whenNull" | "mayBeZeroed"> {
   const given = fieldReader(entry.name);
@@ -93,9 +93,15 @@ function readerOf(
   return {
     read: zero === undefined ? given : (record) => given(record) ?? zero,
     given,
-    whenNull: "converted",
+    // The receiver leaves such points out, unless the file says that the column is Nullable.
+    whenNull: field?.isRecorded === true && isNullable(configured) ? "recorded" : "converted",
     mayBeZeroed: rule === undefined && (field?.mayBeNull ?? isOptional),
   };
+}
+
+/** Whether an event is a data point of which no value was recorded: bit 0 of its flags. */
+export function isUnrecorded({ flags }: Record<string, unknown>): boolean {
+  return typeof flags === "number" && flags % 2 === 1;
 }
 
 /** The converter reads values without a declared type, by their JSON kind. */

@@ -6,7 +6,7 @@ import type { RowWalks } from "../../../event/raw-json.ts";
 import { isStructured } from "../columns/column-type.ts";
 import { rowWalksOf, RawEvents } from "./raw-rows.ts";
 import { type RowBody, constantOf } from "./row-body.ts";
-import { type Column, columnOf, type NullRule, type RealColumn } from "./row-column.ts";
+import { type Column, columnOf, isUnrecorded, type NullRule, type RealColumn } from "./row-column.ts";
 import { configuredType } from "../columns/column-grammar.ts";
 
 const [closing, empty] = [constantOf("}"), constantOf("{}")];
@@ -91,8 +91,10 @@ export class RowEncoder {
       const found = read(value);
       if (whenNull !== "converted" && (found === null || found === undefined)) {
         if (whenNull === "omitted") continue;
-        body.cutTo(length);
-        return false;
+        if (whenNull === "refused" || isUnrecorded(value)) {
+          body.cutTo(length);
+          return false;
+        }
       }
       body.addConstant(isFirst ? first : next);
       isFirst = false;
@@ -136,11 +138,16 @@ export class RowEncoder {
   }
 }
 
+const expectedRecorded =
+  "expected a Nullable column in the table, as in the mapping, for a data point without a recorded value, got null";
+
 /** Why a value does not fit a column; empty where it does. */
 function misfitOf({ read, given, whenNull, converter, subject }: Column, value: Record<string, unknown>): string[] {
   const found = read(value);
   if (whenNull !== "converted" && (found === null || found === undefined)) {
-    return whenNull === "omitted" ? [] : [`${subject}: expected a value, as x-sluice.null is reject, got null`];
+    if (whenNull === "omitted") return [];
+    if (whenNull === "refused") return [`${subject}: expected a value, as x-sluice.null is reject, got null`];
+    if (isUnrecorded(value)) return [`${subject}: ${expectedRecorded}`];
   }
   if (converter.convert(found) !== undefined) return [];
   const why = converter.explain(found);

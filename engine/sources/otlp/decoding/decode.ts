@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
-import type { Push, Signal } from "../../../core/push.ts";
+import type { Signal } from "../../../core/push.ts";
 import { MalformedRequest, OversizedRequest } from "../protobuf/wire.ts";
-import { type RowMemory, rowsOf } from "../rows/rows.ts";
+import { type RowMemory, type RowRules, type Rows, rowsOf } from "../rows/rows.ts";
 
 /** The largest body, in bytes, as it is sent and after decompression. */
 export const maxBody = 4 * 1024 * 1024;
@@ -9,7 +9,7 @@ export const maxBody = 4 * 1024 * 1024;
 export type Encoding = "protobuf" | "json";
 
 /** The body of a request, and what it is. */
-export interface ToDecode {
+export interface ToDecode extends RowRules {
   signal: Signal;
   encoding: Encoding;
   body: Buffer;
@@ -22,13 +22,14 @@ export interface ToDecode {
 export type BodyProblem = "malformed" | "too_large" | "never_fits";
 
 /** The rows of a body, or why it is refused, with a message for the sender. */
-export type Decoded = { kind: "rows"; push: Push } | { kind: BodyProblem; message: string };
+export type Decoded = { kind: "rows"; push: Rows } | { kind: BodyProblem; message: string };
 
 /** Makes rows of a body. One whose rows take more bytes than `memory` says is refused as `never_fits`. */
-export function decode({ signal, encoding, body, isCompressed, receivedAt }: ToDecode, memory?: RowMemory): Decoded {
+export function decode(request: ToDecode, memory?: RowMemory): Decoded {
+  const { signal, encoding, body, isCompressed, receivedAt } = request;
   try {
     const bytes = isCompressed ? inflated(body) : body;
-    return { kind: "rows", push: rowsOf(signal, bytes, encoding, receivedAt, memory) };
+    return { kind: "rows", push: rowsOf(signal, bytes, encoding, receivedAt, memory, request) };
   } catch (error) {
     if (error instanceof BodyTooLarge) return { kind: "too_large", message: error.message };
     if (error instanceof OversizedRequest) return { kind: "never_fits", message: error.message };

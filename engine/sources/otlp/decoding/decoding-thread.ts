@@ -36,9 +36,9 @@ export class DecodingThread {
       const answer = await this.#thread.call({ ...request, body: sent, stored: stored.splice(0) });
       if (answer === "exhausted") return { decoded: exhausted, release: nothing };
       if (answer.kind !== "rows") return { decoded: answer, release: nothing };
-      const { ends, receivedAt, signal } = answer;
-      const { id } = answer.rows;
-      const push = { bytes: rows.read(answer.rows), ends: Array.from(ends), receivedAt, signal };
+      const { kind: _rows, ends, rows: written, ...about } = answer;
+      const { id } = written;
+      const push = { ...about, bytes: rows.read(written), ends: Array.from(ends) };
       // Of a thread that was replaced meanwhile, nobody asks.
       return { decoded: { kind: "rows", push }, release: id === undefined ? nothing : () => void stored.push(id) };
     } finally {

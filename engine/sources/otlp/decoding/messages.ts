@@ -1,4 +1,4 @@
-import type { Signal } from "../../../core/push.ts";
+import type { Rows } from "../rows/rows.ts";
 import type { Decoded, ToDecode } from "./decode.ts";
 
 /**
@@ -21,7 +21,7 @@ export type Question = Omit<ToDecode, "body"> & {
 
 /** What it answers. Its rows are valid until a question says that they are stored. */
 export type Answer =
-  | { kind: "rows"; rows: SharedBytes; ends: Uint32Array; receivedAt: number; signal: Signal }
+  | ({ kind: "rows"; rows: SharedBytes; ends: Uint32Array } & Omit<Rows, "bytes" | "ends">)
   | Exclude<Decoded, { kind: "rows" }>;
 
 /** Memories that are used again have so many bytes together at most, each a multiple of `step`. */

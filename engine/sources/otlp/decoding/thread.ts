@@ -11,14 +11,6 @@ serve<Question, Answer>(parentPort!, ({ body, stored, ...request }) => {
   rows.release(stored);
   const decoded = decode({ ...request, body: bodies.read(body) }, { allocate });
   if (decoded.kind !== "rows") return { answer: decoded };
-  const { bytes, ends, receivedAt } = decoded.push;
-  return {
-    answer: {
-      kind: "rows",
-      rows: rows.send(bytes.length),
-      ends: Uint32Array.from(ends),
-      receivedAt,
-      signal: request.signal,
-    },
-  };
+  const { bytes, ends, ...about } = decoded.push;
+  return { answer: { kind: "rows", rows: rows.send(bytes.length), ends: Uint32Array.from(ends), ...about } };
 });

@@ -18,7 +18,7 @@ import { type BeginRequest, type RequestProgress, unobserved } from "../../../ht
 import { maxBody } from "../decoding/decode.ts";
 import { pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
 import { Room } from "../../../flow/room.ts";
-import { answerTo, encodeStatus, type Outcome, outcomeOf, Refused } from "./outcome.ts";
+import { answerTo, encodeResponse, encodeStatus, type Outcome, outcomeOf, Refused } from "./outcome.ts";
 
 const services: Record<Signal, string> = {
   logs: "opentelemetry.proto.collector.logs.v1.LogsService",
@@ -132,9 +132,6 @@ const messageTimeout = 15_000;
 /** The most calls whose message is still arriving: each holds up to a whole message, before and after decompression. */
 const mostArriving = 50;
 
-/** The empty Export…ServiceResponse. */
-const nothing = Buffer.alloc(0);
-
 /** Answers the calls of the Export services. */
 class ExportCalls {
   readonly #receiver: Receiver;
@@ -163,7 +160,7 @@ class ExportCalls {
       received = { outcome: outcomeOf(error) };
     }
     this.#receiver.answered(received, { asked, signal, transport: "grpc", started, ...size });
-    if (received.outcome.kind === "stored") answer(null, nothing);
+    if (received.outcome.kind === "stored") answer(null, encodeResponse(received.outcome));
     else answer(statusOf(received.outcome));
     progress.ended();
   }

@@ -3,7 +3,17 @@ import type { Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
 import { closesConnection } from "../../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
-import { answerTo, encodeStatus, grpcCodes, type Outcome, outcomeOf, refusal, Refused } from "./outcome.ts";
+import {
+  answerTo,
+  encodeResponse,
+  encodeStatus,
+  grpcCodes,
+  type Outcome,
+  outcomeOf,
+  refusal,
+  Refused,
+  responseInJson,
+} from "./outcome.ts";
 import { pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
 import { type Encoding, maxBody } from "../decoding/decode.ts";
 
@@ -114,8 +124,10 @@ function isGzip(encoding = "identity"): boolean {
 
 function replyTo(outcome: Outcome, encoding: Encoding): Reply {
   const { http, grpc, retryAfter } = answerTo(outcome);
-  // The empty Export…ServiceResponse.
-  if (outcome.kind === "stored") return { status: http, type: types[encoding], body: encoding === "json" ? "{}" : "" };
+  if (outcome.kind === "stored") {
+    const body = encoding === "json" ? responseInJson(outcome) : encodeResponse(outcome);
+    return { status: http, type: types[encoding], body };
+  }
   const reply = errorReply(http, grpcCodes[grpc], outcome.message, encoding);
   return retryAfter === undefined ? reply : { ...reply, headers: { "retry-after": String(retryAfter) } };
 }

@@ -64,11 +64,20 @@ export type OutcomeKind = keyof typeof answers;
 /** The outcome of a request, the same for both transports. */
 export interface Outcome {
   kind: OutcomeKind;
-  /** A message for the sender; empty where the request was stored. */
+  /** A message for the sender; empty where all of the request was stored. */
   message: string;
+  /** Spans of a stored request that were not. */
+  refusedSpans?: number;
 }
 
 export const stored: Outcome = { kind: "stored", message: "" };
+
+/** A request that was stored without the spans that have no valid ids: the protocol's partial success. */
+export function partlyStored(refusedSpans: number): Outcome {
+  const expected =
+    "a trace_id of 16 bytes and a span_id of 8 bytes, not all zeros, and a parent_span_id of 8 bytes or none";
+  return { kind: "stored", message: `expected of each span ${expected}; found other ones`, refusedSpans };
+}
 
 export function answerTo({ kind }: Outcome): Answer {
   return answers[kind];
@@ -111,6 +120,19 @@ export function outcomeOf(error: unknown): Outcome {
   }
 }
 
+/** An Export…ServiceResponse in protobuf: without bytes, unless spans were refused. */
+export function encodeResponse({ message, refusedSpans }: Outcome): Buffer {
+  if (refusedSpans === undefined) return Buffer.alloc(0);
+  const partial_success = { rejected_spans: refusedSpans, error_message: message };
+  return Buffer.from(Response.encode({ partial_success }).finish());
+}
+
+/** The same in OTLP/JSON, where numbers of 64 bits are texts. */
+export function responseInJson({ message, refusedSpans }: Outcome): string {
+  if (refusedSpans === undefined) return "{}";
+  return JSON.stringify({ partialSuccess: { rejectedSpans: String(refusedSpans), errorMessage: message } });
+}
+
 /** The google.rpc.Status of an answer, the same for both transports. */
 interface StatusMessage {
   /** A code of gRPC. */
@@ -118,7 +140,7 @@ interface StatusMessage {
   message: string;
 }
 
-/** The two messages of google.rpc that are sent, and their parts. */
+/** The messages that are sent, and their parts: two of google.rpc, and the answer to spans. */
 const root = protobuf.Root.fromJSON({
   nested: {
     Any: { fields: { type_url: { type: "string", id: 1 }, value: { type: "bytes", id: 2 } } },
@@ -131,9 +153,17 @@ const root = protobuf.Root.fromJSON({
     },
     Duration: { fields: { seconds: { type: "int64", id: 1 }, nanos: { type: "int32", id: 2 } } },
     RetryInfo: { fields: { retry_delay: { type: "Duration", id: 1 } } },
+    PartialSuccess: {
+      fields: { rejected_spans: { type: "int64", id: 1 }, error_message: { type: "string", id: 2 } },
+    },
+    Response: { fields: { partial_success: { type: "PartialSuccess", id: 1 } } },
   },
 });
-const [Status, RetryInfo] = [root.lookupType("Status"), root.lookupType("RetryInfo")];
+const [Status, RetryInfo, Response] = ["Status", "RetryInfo", "Response"].map((name) => root.lookupType(name)) as [
+  protobuf.Type,
+  protobuf.Type,
+  protobuf.Type,
+];
 
 /** A status in protobuf. `retryAfter`, in seconds, adds a RetryInfo. */
 export function encodeStatus({ code, message }: StatusMessage, retryAfter?: number): Buffer {

@@ -2,7 +2,8 @@ import type { Push, Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
 import type { Encoding } from "../decoding/decode.ts";
 import { Decoder } from "../decoding/decoder.ts";
-import { type Outcome, outcomeOf, refusal, Refused, stored } from "./outcome.ts";
+import type { RowRules, Rows } from "../rows/rows.ts";
+import { type Outcome, outcomeOf, partlyStored, refusal, Refused, stored } from "./outcome.ts";
 import type { OtlpSettings } from "./settings.ts";
 
 /** The message of an answer where there is no room for the request. */
@@ -23,12 +24,17 @@ export interface Answered {
   /** Bytes and number of the rows that were stored. */
   bytesOut: number;
   records: number;
+  /** Data points without a recorded value that were left out of what was stored, and spans that were refused in it. */
+  leftOut: number;
+  refusedSpans: number;
 }
 
 /** What the receiver needs of the engine. */
 export interface OtlpPort {
   /** Whether a pipeline takes a signal, or why it does not. */
   admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over" | "later";
+  /** What the pipeline decides of the rows of a signal. */
+  rulesOf(pipeline_id: string, signal: Signal): RowRules;
   /**
    * Resolves once the push is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, PUSH_TOO_LARGE, DISK_FULL,
    * STORAGE_FAILED.
@@ -50,7 +56,7 @@ export interface ExportRequest {
 /** The outcome of a request, and what was stored of it. */
 export interface Received {
   outcome: Outcome;
-  push?: Push;
+  push?: Rows;
 }
 
 /**
@@ -103,14 +109,15 @@ export class Receiver {
   async take({ pipeline_id, signal, encoding, body, isCompressed }: ExportRequest): Promise<Received> {
     if (!this.#slots.take(1)) return { outcome: refusal("busy", tooMany) };
     try {
-      const request = { signal, encoding, body, isCompressed, receivedAt: Date.now() };
+      const rules = this.port.rulesOf(pipeline_id, signal);
+      const request = { signal, encoding, body, isCompressed, receivedAt: Date.now(), ...rules };
       return await this.#decoder.decode(request, async (decoded) => {
         if (decoded.kind !== "rows") return { outcome: refusal(decoded.kind, decoded.message) };
         const { push } = decoded;
         // The pipeline may have ended meanwhile; no later step would notice that for a request without records.
         this.pipelineFor(pipeline_id, signal);
         if (push.ends.length > 0) await this.port.store(pipeline_id, push);
-        return { outcome: stored, push };
+        return { outcome: push.refused === 0 ? stored : partlyStored(push.refused), push };
       });
     } catch (error) {
       return { outcome: outcomeOf(error) };
@@ -140,6 +147,8 @@ export class Receiver {
       bytesIn,
       bytesOut: push?.bytes.length ?? 0,
       records: push?.ends.length ?? 0,
+      leftOut: push?.leftOut ?? 0,
+      refusedSpans: push?.refused ?? 0,
     });
   }
 }

@@ -1,6 +1,6 @@
 import { Fields } from "./fields.ts";
 import type { ItemRows } from "./request.ts";
-import type { RowWriter } from "./row-writer.ts";
+import { idBytes, type RowWriter } from "./row-writer.ts";
 
 const key = {
   timestamp: Buffer.from(',"timestamp":'),
@@ -54,8 +54,9 @@ export class LogRows implements ItemRows {
     row.text(record, 3);
     row.key(key.body);
     row.values.text(row.out, record, 5, depth + 1);
-    row.idUnlessEmpty(key.traceId, record, 9);
-    row.idUnlessEmpty(key.spanId, record, 10);
+    // A record with an invalid id belongs to no trace or span.
+    row.idIfValid(key.traceId, record, 9, idBytes.trace);
+    row.idIfValid(key.spanId, record, 10, idBytes.span);
     row.key(key.flags);
     row.fixed32(record, 8);
     row.key(key.dropped);

@@ -1,8 +1,10 @@
 import type { MessageForm } from "./fields.ts";
 
+export type MetricKindName = "gauge" | "sum" | "histogram" | "exp_histogram" | "summary";
+
 /** A kind of metric: its parts, by the numbers of their fields. Parts that it does not have are null in its rows. */
 export interface MetricKind {
-  readonly name: string;
+  readonly name: MetricKindName;
   /** The field of the metric that holds the data, the form of the data and that of a data point, which is parts 1. */
   readonly field: number;
   readonly data: MessageForm;

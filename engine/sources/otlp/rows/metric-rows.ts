@@ -1,5 +1,5 @@
 import { Fields } from "./fields.ts";
-import { type MetricKind, metricKinds } from "./metric-kinds.ts";
+import { type MetricKind, type MetricKindName, metricKinds } from "./metric-kinds.ts";
 import type { ItemRows } from "./request.ts";
 import type { RowWriter } from "./row-writer.ts";
 import { NumberLists } from "./number-lists.ts";
@@ -17,11 +17,13 @@ export class MetricRows implements ItemRows {
   /** By the number of the metric's field that holds them. */
   readonly #kinds: ReadonlyMap<number, { kind: MetricKind; data: Fields; points: DataPoints }>;
 
-  constructor(row: RowWriter) {
+  /** `keptAsNull`: the kinds of whose points those without a recorded value are rows too, with nulls as their values. */
+  constructor(row: RowWriter, keptAsNull: readonly MetricKindName[] = []) {
     this.#row = row;
     this.#kinds = new Map(
       metricKinds.map((kind) => {
-        return [kind.field, { kind, data: new Fields(kind.data), points: new DataPoints(row, kind) }];
+        const points = new DataPoints(row, kind, keptAsNull.includes(kind.name));
+        return [kind.field, { kind, data: new Fields(kind.data), points }];
       }),
     );
   }
@@ -53,14 +55,16 @@ export class MetricRows implements ItemRows {
 
   /** Reads the data that later data of the metric have replaced: they may be malformed. */
   #checkReplaced(depth: number): void {
-    const [{ out, ends, wire }, { parts, firstPart }] = [this.#row, this.#metric];
-    const [{ length }, rows] = [out, ends.length];
+    const row = this.#row;
+    const [{ out, ends, wire }, { parts, firstPart }] = [row, this.#metric];
+    const [{ length }, rows, { leftOut }] = [out, ends.length, row];
     for (let part = 0; part < firstPart; part += 1) {
       const { data, points } = this.#kinds.get(parts[3 * part]!)!;
       data.read(wire, parts[3 * part + 1]!, parts[3 * part + 2]!, depth);
       points.write(this.#metric, data, depth + 1);
       out.dropAfter(length);
       ends.length = rows;
+      row.leftOut = leftOut;
     }
   }
 }
@@ -93,6 +97,10 @@ const key = {
   quantiles: Buffer.from(',"quantiles":'),
   quantileValues: Buffer.from(',"quantile_values":'),
 };
+/** Of the flags of a data point: it has no recorded value, as where a series has ended. */
+const noRecordedValue = 1;
+const noNumbers = Buffer.from(',"value_double":null,"value_int":null,"count":null,"sum":null,"min":null,"max":null');
+const noBuckets = Buffer.from(',"bucket_counts":[],"explicit_bounds":[]');
 /** The form of a part that a kind of metric does not have. */
 const noExponential = Buffer.from(
   ',"scale":null,"zero_count":null,"zero_threshold":null,"positive_offset":null,"positive_bucket_counts":[]' +
@@ -108,10 +116,12 @@ class DataPoints {
   readonly #point: Fields;
   readonly #buckets = new Fields({ fields: { 1: "varint", 2: "varints" } });
   readonly #lists: NumberLists;
+  readonly #isKeptAsNull: boolean;
 
-  constructor(row: RowWriter, kind: MetricKind) {
+  constructor(row: RowWriter, kind: MetricKind, isKeptAsNull: boolean) {
     this.#row = row;
     this.#kind = kind;
+    this.#isKeptAsNull = isKeptAsNull;
     this.#point = new Fields(kind.point);
     this.#lists = new NumberLists(row);
   }
@@ -121,11 +131,21 @@ class DataPoints {
     const { parts, partCount } = data;
     for (let part = 0; part < partCount; part += 1) {
       this.#point.read(this.#row.wire, parts[3 * part + 1]!, parts[3 * part + 2]!, depth);
-      this.#write(metric, data, depth);
+      const { length } = this.#row.out;
+      this.#write(metric, data, depth, true);
+      if ((this.#point.low(this.#kind.flags) & noRecordedValue) !== 0)
+        this.#writeUnrecorded(metric, data, depth, length);
     }
   }
 
-  #write(metric: Fields, data: Fields, depth: number): void {
+  /** Replaces the row of a point without a recorded value. It was read to its end first, as it may be malformed. */
+  #writeUnrecorded(metric: Fields, data: Fields, depth: number, rowStart: number): void {
+    this.#row.undo(rowStart);
+    if (this.#isKeptAsNull) this.#write(metric, data, depth, false);
+    else this.#row.leftOut += 1;
+  }
+
+  #write(metric: Fields, data: Fields, depth: number, hasValue: boolean): void {
     const [row, kind, point] = [this.#row, this.#kind, this.#point];
     const rowStart = row.out.length;
     row.key(key.timestamp);
@@ -142,6 +162,13 @@ class DataPoints {
     this.#aggregation(data);
     row.key(key.flags);
     row.uint32(point, kind.flags);
+    if (hasValue) this.#value(depth);
+    else for (const part of [noNumbers, noBuckets, noExponential, noQuantiles]) row.out.put(part);
+    row.end(rowStart, point, kind.attributes, depth);
+  }
+
+  #value(depth: number): void {
+    const [row, kind, point] = [this.#row, this.#kind, this.#point];
     this.#numbers();
     row.key(key.bucketCounts);
     this.#lists.fixed64s(point, kind.bucketCounts);
@@ -149,7 +176,6 @@ class DataPoints {
     this.#lists.doubles(point, kind.bounds);
     this.#exponential(depth + 1);
     this.#quantiles(depth + 1);
-    row.end(rowStart, point, kind.attributes, depth);
   }
 
   #aggregation(data: Fields): void {

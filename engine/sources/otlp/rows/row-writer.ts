@@ -6,6 +6,9 @@ import { Wire } from "../protobuf/wire.ts";
 
 const [openObject, closeObject] = Buffer.from("{}");
 
+/** The bytes of an id: other lengths are invalid, says the protocol. */
+export const idBytes = { trace: 16, span: 8 } as const;
+
 const attributesKey = Buffer.from(',"attributes":');
 
 /** Writes the members of rows that all signals have, from the fields of the message that becomes a row. */
@@ -16,6 +19,10 @@ export class RowWriter {
   readonly origin: Origin;
   /** Where each row ends. */
   readonly ends: number[] = [];
+  /** Data points without a recorded value that are no rows. */
+  leftOut = 0;
+  /** Spans that are no rows, as they have no valid ids. */
+  refused = 0;
   readonly #timestamps = new Timestamps();
   /** The halves of the time of arrival, in nanoseconds since the epoch. */
   readonly #arrival: readonly [high: number, low: number];
@@ -80,16 +87,25 @@ export class RowWriter {
     this.text(fields, number);
   }
 
-  /** Writes the key and the id's bytes as hexadecimal digits, unless they are all zero. */
-  idUnlessEmpty(json: Uint8Array, fields: Fields, number: number): void {
+  /** Writes the key and the id's bytes as hexadecimal digits, if it is valid. */
+  idIfValid(json: Uint8Array, fields: Fields, number: number, length: number): void {
+    if (!this.isValidId(fields, number, length)) return;
+    this.key(json);
+    this.out.hex(this.wire.bytes, fields.start(number), fields.end(number));
+  }
+
+  /** Whether an id has its length in bytes, and is not all zeros. */
+  isValidId(fields: Fields, number: number, length: number): boolean {
+    const end = fields.end(number);
+    return end - fields.start(number) === length && !this.isZero(fields, number);
+  }
+
+  /** Whether all bytes of an id are zeros, as where there are none. */
+  isZero(fields: Fields, number: number): boolean {
     const { bytes } = this.wire;
     const end = fields.end(number);
-    for (let at = fields.start(number); at < end; at += 1) {
-      if (bytes[at] === 0) continue;
-      this.key(json);
-      this.out.hex(bytes, fields.start(number), end);
-      return;
-    }
+    for (let at = fields.start(number); at < end; at += 1) if (bytes[at] !== 0) return false;
+    return true;
   }
 
   /** Writes the lower 32 bits of a varint as an unsigned number. */
@@ -117,6 +133,12 @@ export class RowWriter {
     this.attributes(fields, number, depth);
     this.close(start);
     this.ends.push(this.out.length);
+  }
+
+  /** Takes back the row that was written last, and that began at `start`. */
+  undo(start: number): void {
+    this.out.dropAfter(start);
+    this.ends.pop();
   }
 
   /** Writes the attributes of a message at `depth`, with their key. */

@@ -2,15 +2,16 @@ import type { Push, Signal } from "../../../core/push.ts";
 import { type Allocate, JsonBytes, mostBytes } from "./json-bytes.ts";
 import { wireOf } from "../json/from-json.ts";
 import { LogRows } from "./log-rows.ts";
+import type { MetricKindName } from "./metric-kinds.ts";
 import { MetricRows } from "./metric-rows.ts";
 import { checkSize, type ItemRows, writeRequest } from "./request.ts";
 import { RowWriter } from "./row-writer.ts";
 import { SpanRows } from "./span-rows.ts";
 
-const itemRows: Readonly<Record<Signal, (row: RowWriter) => ItemRows>> = {
+const itemRows: Readonly<Record<Signal, (row: RowWriter, keptAsNull: RowRules["keptAsNull"]) => ItemRows>> = {
   logs: (row) => new LogRows(row),
   traces: (row) => new SpanRows(row),
-  metrics: (row) => new MetricRows(row),
+  metrics: (row, keptAsNull) => new MetricRows(row, keptAsNull),
 };
 
 /** Rows seldom take more than this many times the bytes of their request. */
@@ -26,8 +27,22 @@ export interface RowMemory {
   allocate?: Allocate;
 }
 
+/** What the pipeline decides of its rows. */
+export interface RowRules {
+  /** The kinds of metrics of which a data point without a recorded value is a row; of others it is left out. */
+  keptAsNull?: readonly MetricKindName[];
+}
+
+/** The events of a request, and what of it became none. */
+export interface Rows extends Push {
+  /** Data points without a recorded value that were left out. */
+  leftOut: number;
+  /** Spans that were refused, as they have no valid ids. */
+  refused: number;
+}
+
 /**
- * One event for each log record, span or data point of an export request, with the fields of its signal. Throws
+ * One event for each log record, valid span or recorded data point of an export request, with the fields of its signal. Throws
  * MalformedRequest for bytes that are not such a request, and OversizedRequest where its rows would take more than they
  * may.
  *
@@ -41,12 +56,14 @@ export function rowsOf(
   encoding: "protobuf" | "json",
   receivedAt: number,
   { most = mostBytes, allocate }: RowMemory = {},
-): Push {
+  { keptAsNull }: RowRules = {},
+): Rows {
   const request = encoding === "json" ? wireOf(signal, body) : body;
   const out = new JsonBytes(Math.min(most, usualGrowth * request.length + 1024), most, allocate);
   const row = new RowWriter(request, out, receivedAt);
-  const items = itemRows[signal](row);
+  const items = itemRows[signal](row, keptAsNull);
   if (request.length > surelyFew) checkSize(row, items);
   writeRequest(row, items);
-  return { bytes: out.written(), ends: row.ends, receivedAt, signal };
+  const { ends, leftOut, refused } = row;
+  return { bytes: out.written(), ends, receivedAt, signal, leftOut, refused };
 }

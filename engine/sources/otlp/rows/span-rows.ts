@@ -1,6 +1,6 @@
 import { Fields } from "./fields.ts";
 import type { ItemRows } from "./request.ts";
-import type { RowWriter } from "./row-writer.ts";
+import { idBytes, type RowWriter } from "./row-writer.ts";
 
 const listKey = {
   events: Buffer.from(',"events":'),
@@ -46,8 +46,8 @@ class SpanLists {
     const [row, link] = [this.#row, this.#link];
     this.#list(listKey.links, span, number, (start, end) => {
       link.read(row.wire, start, end, depth);
-      row.idUnlessEmpty(listKey.traceId, link, 1);
-      row.idUnlessEmpty(listKey.spanId, link, 2);
+      row.idIfValid(listKey.traceId, link, 1, idBytes.trace);
+      row.idIfValid(listKey.spanId, link, 2, idBytes.span);
       row.textUnlessEmpty(listKey.traceState, link, 3);
       row.attributes(link, 4, depth);
       row.key(listKey.dropped);
@@ -92,7 +92,7 @@ const key = {
 
 const kinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
 const statuses = ["UNSET", "OK", "ERROR"];
-const [startTime, endTime] = [7, 8];
+const [traceId, spanId, parentId, startTime, endTime] = [1, 2, 4, 7, 8];
 
 /** The fewest bytes of a row without its resource and scope. */
 const leastRow = 250;
@@ -104,10 +104,10 @@ export class SpanRows implements ItemRows {
   readonly #status = new Fields({ fields: { 2: "text", 3: "varint" } });
   readonly #span = new Fields({
     fields: {
-      1: "text",
-      2: "text",
+      [traceId]: "text",
+      [spanId]: "text",
       3: "text",
-      4: "text",
+      [parentId]: "text",
       5: "text",
       6: "varint",
       [startTime]: "fixed64",
@@ -135,9 +135,9 @@ export class SpanRows implements ItemRows {
     span.read(row.wire, start, end, depth);
     status.readParts(row.wire, span, 15, depth + 1);
     const rowStart = row.out.length;
-    row.idUnlessEmpty(key.traceId, span, 1);
-    row.idUnlessEmpty(key.spanId, span, 2);
-    row.idUnlessEmpty(key.parentId, span, 4);
+    row.idIfValid(key.traceId, span, traceId, idBytes.trace);
+    row.idIfValid(key.spanId, span, spanId, idBytes.span);
+    row.idIfValid(key.parentId, span, parentId, idBytes.span);
     row.textUnlessEmpty(key.traceState, span, 3);
     row.key(key.flags);
     row.fixed32(span, 16);
@@ -160,10 +160,25 @@ export class SpanRows implements ItemRows {
     this.#lists.events(span, 11, depth + 1);
     this.#lists.links(span, 13, depth + 1);
     row.end(rowStart, span, 9, depth);
+    if (this.#hasValidIds()) return;
+    // It was read to its end first: a malformed one makes the request malformed.
+    row.undo(rowStart);
+    row.refused += 1;
   }
 
   leastBytes(_start: number, _end: number, _depth: number, shared: number): number {
     return leastRow + shared;
+  }
+
+  /** Without its ids a span is invalid, says the protocol; with a parent of another length it would be stored as a root. */
+  #hasValidIds(): boolean {
+    const [row, span] = [this.#row, this.#span];
+    const isRoot = row.isZero(span, parentId);
+    return (
+      row.isValidId(span, traceId, idBytes.trace) &&
+      row.isValidId(span, spanId, idBytes.span) &&
+      (isRoot || row.isValidId(span, parentId, idBytes.span))
+    );
   }
 
   /** 0 for a span that ends before it starts, or of which the start or the end is unknown. */
