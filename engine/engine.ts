@@ -246,6 +246,7 @@ export class Engine {
     check(this.#registry.get(pipeline_id));
     const isDone = await this.#runner.atRest(pipeline_id, async () => {
       await this.#registry.remove(pipeline_id, () => this.#storage.forgetInWrite(pipeline_id), check);
+      this.#storage.forgotten(pipeline_id);
       this.#stores.recorder.forget(pipeline_id);
       this.#endpoints.forget(pipeline_id);
       await this.#storage.removeDeleted(pipeline_id);

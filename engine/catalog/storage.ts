@@ -119,13 +119,18 @@ export class PipelineStorage {
 
   /**
    * Removes the records of a deleted pipeline from the store, and notes that its folder is to be removed. Part of the
-   * write that removes it from the catalog.
+   * write that removes it from the catalog, after which `forgotten` is said.
    */
   forgetInWrite(pipeline_id: string): void {
     const { journal, letters, deletions } = this.#options;
     journal.forgetInWrite(pipeline_id);
     letters.forgetInWrite(pipeline_id);
     deletions.noteInWrite(pipeline_id);
+  }
+
+  /** The write that deleted a pipeline is made. */
+  forgotten(pipeline_id: string): void {
+    this.#options.journal.forgotten(pipeline_id);
   }
 
   /** Removes the folder of a pipeline whose deletion is noted. If that fails, the next start removes it. */

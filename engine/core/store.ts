@@ -28,7 +28,8 @@ export interface TableStore {
   /**
    * Makes one change, all or nothing; resolves when it would survive a power cut. `change` writes with the tables'
    * `putSync` and `removeSync`; one that may put more than some hundred KB passes about how many `bytes`. Throws
-   * DISK_FULL without room and STORAGE_FAILED otherwise; nothing was written then.
+   * DISK_FULL without room, STORAGE_UNAVAILABLE and STORAGE_FAILED otherwise; nothing was written then. Changes of one
+   * turn share a sync and nothing else: one that throws is undone and fails alone, the others are made.
    */
   write(change: () => void, bytes?: number): Promise<void>;
   /**

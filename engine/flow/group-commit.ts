@@ -16,9 +16,15 @@ export class Group<Item, Result = void> {
     this.items = waiting.map(({ item }) => item);
   }
 
-  /** Answers each item, in their order, with what `resultOf` gives for it. */
+  /** Answers each item, in their order, with what `resultOf` gives for it, or with the error that it throws. */
   resolve(resultOf: (item: Item) => Result): void {
-    for (const { item, resolve } of this.#waiting) resolve(resultOf(item));
+    for (const { item, resolve, reject } of this.#waiting) {
+      try {
+        resolve(resultOf(item));
+      } catch (error) {
+        reject(error);
+      }
+    }
   }
 
   /** Answers all items with an error. */

@@ -201,11 +201,15 @@ export class StoreJournal implements Journal {
     return this.#store.write(() => this.#keys.forgetInWrite(pipeline_id, this.#waitedFor(pipeline_id)));
   }
 
-  /** Removes a pipeline's records, keys and progress; part of the write that deletes it. */
+  /** Removes a pipeline's records, keys and progress; part of the write that deletes it, after which `forgotten` is said. */
   forgetInWrite(pipeline_id: string): void {
     for (const key of Array.from(this.#records.getKeys(rangeOf(pipeline_id)))) this.#records.removeSync(key);
     this.#keys.removeInWrite(pipeline_id);
     this.#progress.removeSync(pipeline_id);
+  }
+
+  /** The write that deleted a pipeline is made. */
+  forgotten(pipeline_id: string): void {
     this.#pending.delete(pipeline_id);
   }
 

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
+import type { EngineError } from "../core/errors.ts";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
 import { type Group, GroupCommit } from "../flow/group-commit.ts";
 import { preallocateLockFile, Preallocation } from "./preallocation.ts";
@@ -23,7 +24,8 @@ interface Write {
  * The small transactional store: catalog, journal, dead letters, in one LMDB file with one writer.
  *
  * All changes that wait at one moment become one transaction and share one sync, so that many pipelines cost one
- * fsync. Reads see everything that was written, synced or not.
+ * fsync; each is a transaction of its own within that one, so that one that throws takes nothing of the others with it.
+ * Reads see everything that was written, synced or not.
  */
 export class Store implements TableStore {
   readonly #env: RootDatabase;
@@ -77,19 +79,31 @@ export class Store implements TableStore {
 
   // Always the synchronous transaction: on a full disk lmdb's asynchronous one never answers (seen with 3.5.6).
   #commit(group: Group<Write>): void {
+    const failed = new Map<Write, EngineError>();
     try {
       this.#preallocation.ensure(group.items.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
-      this.#env.transactionSync(() => {
-        for (const { change } of group.items) change();
-      });
+      this.#env.transactionSync(() => this.#makeAll(group.items, failed));
     } catch (error) {
       throw storageError(error);
     }
     // The next transaction does not wait for the sync of this one.
     this.#env.flushed.then(
-      () => group.resolve(() => undefined),
+      () => group.resolve((write) => throwIfAny(failed.get(write))),
       (error: unknown) => group.reject(storageError(error)),
     );
+  }
+
+  /** Makes changes, and notes those that throw: nothing of them is left. Throws where the only one does. */
+  #makeAll(writes: readonly Write[], failed: Map<Write, EngineError>): void {
+    if (writes.length === 1) return writes[0]!.change();
+    for (const write of writes) {
+      try {
+        // Done when it returns, and throws what the change throws: the promise of its type is for changes that wait.
+        void this.#env.childTransaction(write.change);
+      } catch (error) {
+        failed.set(write, storageError(error));
+      }
+    }
   }
 
   async close(): Promise<void> {
@@ -97,6 +111,10 @@ export class Store implements TableStore {
     await this.#env.close();
     this.#preallocation.close();
   }
+}
+
+function throwIfAny(error: EngineError | undefined): void {
+  if (error !== undefined) throw error;
 }
 
 /** The end of the pages that LMDB has used. The type of `getStats` does not name it. */

@@ -7,7 +7,12 @@ interface Operation {
   table: string;
   key: TableKey;
   value: unknown;
+  /** Puts back what was there before. */
+  undo: () => void;
 }
+
+/** The longest key, in bytes, as LMDB has it. */
+const longestKey = 1_978;
 
 /** How long a sync takes, in milliseconds, at the most. */
 const slowestSync = 5;
@@ -60,14 +65,23 @@ export class SimulatedStoreFile {
   }
 }
 
+/** A change that is to be made, and who waits for it. */
+interface Waiting {
+  change: () => void;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
 /** The store of one process. After `end` it answers nobody any more, as the process is dead. */
 export class SimulatedStore implements TableStore {
   readonly #file: SimulatedStoreFile;
   readonly #draw: Draw;
   readonly #tables: Map<string, Rows>;
-  #waiting: { change: () => void; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  #waiting: Waiting[] = [];
   #operations: Operation[] = [];
   #isScheduled = false;
+  /** Those that are scheduled or under way. */
+  readonly #commits = new Set<Promise<void>>();
   #hasEnded = false;
 
   constructor(file: SimulatedStoreFile, draw: Draw) {
@@ -80,8 +94,10 @@ export class SimulatedStore implements TableStore {
     const rows = this.#tables.get(name) ?? new Rows();
     this.#tables.set(name, rows);
     const change = (key: K, value: unknown): void => {
+      if (bytesOf(key) > longestKey) throw new Error(`expected a key of up to ${longestKey} bytes`);
+      const before = rows.get(key);
       rows.set(key, value);
-      this.#operations.push({ table: name, key, value });
+      this.#operations.push({ table: name, key, value, undo: () => rows.set(key, before) });
     };
     return {
       get: (key) => rows.get(key) as V | undefined,
@@ -97,9 +113,7 @@ export class SimulatedStore implements TableStore {
   write(change: () => void): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
-      if (this.#isScheduled) return;
-      this.#isScheduled = true;
-      setImmediate(() => void this.#commit());
+      if (!this.#isScheduled) this.#schedule();
     });
   }
 
@@ -112,13 +126,20 @@ export class SimulatedStore implements TableStore {
   }
 
   async close(): Promise<void> {
-    while (this.#isScheduled) await new Promise((resolve) => setImmediate(resolve));
+    while (this.#commits.size > 0) await Promise.all(this.#commits);
   }
 
   /** The process is dead: nothing is written any more, and nobody hears an answer. */
   end(): void {
     this.#hasEnded = true;
     this.#waiting = [];
+  }
+
+  #schedule(): void {
+    this.#isScheduled = true;
+    const commit = new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#commit());
+    this.#commits.add(commit);
+    void commit.finally(() => this.#commits.delete(commit));
   }
 
   async #commit(): Promise<void> {
@@ -131,13 +152,25 @@ export class SimulatedStore implements TableStore {
       for (const { reject } of group) reject(this.#failure(trouble));
       return;
     }
-    for (const { change } of group) change();
+    const answers = group.map((write) => this.#make(write));
     this.#file.committed(this.#operations);
     this.#operations = [];
     await new Promise((resolve) => setTimeout(resolve, 1 + this.#draw(slowestSync)));
     if (this.#hasEnded) return;
     this.#file.sync();
-    for (const { resolve } of group) resolve();
+    for (const answer of answers) answer();
+  }
+
+  /** Makes one change, or nothing of it where it throws. Returns what answers whoever waits for it. */
+  #make({ change, resolve, reject }: Waiting): () => void {
+    const before = this.#operations.length;
+    try {
+      change();
+      return resolve;
+    } catch (error) {
+      for (const { undo } of this.#operations.splice(before).toReversed()) undo();
+      return () => reject(storageError(error));
+    }
   }
 
   #failure(code: "ENOSPC" | "EIO"): Error {
@@ -202,6 +235,15 @@ function compare(one: TableKey, other: TableKey): number {
     if (a !== b) return a < b ? -1 : 1;
   }
   return left.length - right.length;
+}
+
+/** About as many bytes as LMDB's form of it has. */
+function bytesOf(key: TableKey): number {
+  const numberBytes = 9;
+  return elements(key).reduce(
+    (sum: number, part) => sum + (typeof part === "number" ? numberBytes : Buffer.byteLength(part) + 1),
+    0,
+  );
 }
 
 function elements(key: TableKey): readonly (string | number)[] {

@@ -120,6 +120,17 @@ describe("keys", () => {
     expect(await journal.finalKeys("orders", 0)).toMatchObject([{ batch: 2, since: 0, until: 0 }]);
   });
 
+  test("a deletion that fails forgets nothing of what is pending", async () => {
+    await journal.prepare(record(1));
+    const failed = store.write(() => {
+      journal.forgetInWrite("orders");
+      throw new Error("simulated");
+    });
+    await expect(failed).rejects.toThrow("simulated");
+    expect(journal.pendingCount("orders")).toBe(1);
+    expect(journal.namedRevisions("orders")).toEqual(new Set([1]));
+  });
+
   test("have a salt that each pipeline draws once", async () => {
     const [orders, other] = await Promise.all([journal.salt("orders"), journal.salt("other")]);
     expect(orders).toHaveLength(16);
@@ -127,6 +138,7 @@ describe("keys", () => {
     await reopen();
     expect(Buffer.from(await journal.salt("orders"))).toEqual(Buffer.from(orders));
     await store.write(() => journal.forgetInWrite("orders"));
+    journal.forgotten("orders");
     expect(Buffer.from(await journal.salt("orders"))).not.toEqual(Buffer.from(orders));
   });
 });
