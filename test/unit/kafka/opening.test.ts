@@ -226,6 +226,8 @@ describe("a run that is taken over", () => {
     expect(await opening.run(signals)).toMatchObject({ givenUp: [] });
     expect(pending()).toEqual([1]);
     expect([positions.final(feedOf(0)), positions.next(feedOf(0))]).toEqual([50, 60]);
+    // It may have written what it had not committed, which comes again: that is told.
+    expect(takenOver()).toEqual([{ pipeline_id, run: other.run, batches: 0, rows: 0 }]);
   });
 
   test("has not read what is judged again here", async () => {

@@ -105,7 +105,8 @@ export class Opening {
     const taken = this.#further(judgement.taken);
     const read = this.#readByAnother(taken);
     const isMoved = await this.#until(signals, () => this.#place(of, { ...judgement, taken }, read));
-    if (taken.size > 0 || read.length > 0) this.#reportTakenOver(read);
+    // Also where it committed nothing further than here: what it wrote since then comes again.
+    if (judgement.taken.size > 0) this.#reportTakenOver(read);
     const isCut = await this.#until(signals, () => this.checkRange(signals));
     this.#pause.leave();
     return { givenUp: read.map(({ batch }) => batch), isMoved: isMoved || isCut };
