@@ -7,15 +7,21 @@ export const met = new Map<string, number>();
 
 /** A world in which everything comes up once: what is loaded or made at its first use takes no time of the worlds after it. */
 export async function warmUp(): Promise<void> {
-  const shape = { hasDedup: true, hasStateless: true, replicas: 2, members: 2 };
-  const pipelines = [
-    { ...shape, source: "webhook" as const },
-    { ...shape, source: "kafka" as const },
-  ];
+  const target = {
+    engine: "MergeTree",
+    entries: 100,
+    isPartitioned: true,
+    hasView: true,
+    profile: "usual",
+    isAsync: false,
+  } as const;
+  const shape = { target, hasDedup: true, hasStateless: true, replicas: 2, members: 2 };
+  const sources = ["webhook", "kafka", "otlp", "join"] as const;
+  const pipelines = sources.map((source) => ({ ...shape, source }));
   const event = { key: "a", fate: "row", part: 1 } as const;
-  const story = [0, 1].map((pipeline): Happening => ({ kind: "send", pipeline, events: [event] }));
+  const story = sources.map((_, pipeline): Happening => ({ kind: "send", pipeline, events: [event] }));
   const killed: Happening = { kind: "process is killed", milliseconds: 10, isMended: false };
-  await live({ pipelines, table: "MergeTree", entries: 100, threads: 1, seed: 1 }, [...story, killed, ...story]);
+  await live({ pipelines, threads: 1, seed: 1 }, [...story, killed, ...story]);
   met.clear();
 }
 

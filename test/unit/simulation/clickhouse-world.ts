@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from "@clickhouse/client";
 import { EventList } from "../../../engine/event/event.ts";
 import type { Answer, Block } from "../../../engine/core/sink.ts";
@@ -86,6 +88,19 @@ export class ClickHouseWorld {
         (error: { code: string }) => error.code,
       ),
     );
+  }
+
+  /** Inserts with the stock client, which sends no setting but these. Returns the code of the error, if any. */
+  insertPlainly(rows: readonly TestRow[], clickhouse_settings: ClickHouseSettings): Promise<string | undefined> {
+    const query = "INSERT INTO `d`.`t` (`id`, `p`) FORMAT JSONEachRow";
+    const body = rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+    return this.#asked(async (client) => {
+      const sent = client.exec({ query, values: Readable.from([body]), clickhouse_settings });
+      return sent.then(
+        async ({ stream }) => void (await text(stream)),
+        (error: { code: string }) => error.code,
+      );
+    });
   }
 
   /** Whether the server says that it is there. */

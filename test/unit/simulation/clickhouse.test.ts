@@ -4,6 +4,9 @@ import type { TableOptions } from "../../support/simulation/clickhouse/table-opt
 import { patient } from "../../integration/sink/support.ts";
 import { blockOf, ClickHouseWorld, partitioned, whole } from "./clickhouse-world.ts";
 
+/** A profile whose inserts are not deduplicated. */
+const off = { insert_deduplicate: { value: "0" } };
+
 let world: ClickHouseWorld;
 
 /** Nothing may have been sent that the simulation does not know. */
@@ -107,6 +110,39 @@ describe("an insert", () => {
     const sink = await world.opened();
     for (const id of [1, 2, 3, 2, 1]) await world.insert(sink, [{ id, p: 0 }]);
     expect(server.rows().map(({ id }) => id)).toEqual([1, 2, 3, 1]);
+  });
+
+  describe("without the settings of Sluice", () => {
+    const token = { insert_deduplication_token: "a", async_insert: 0 } as const;
+    const three = [1, 2, 3].map((id) => ({ id, p: 0 }));
+
+    test.each([
+      ["no deduplication in the profile", { profile: { deduplicate_insert: { value: "disable" } } }, {}],
+      ["asynchronous inserts of the table", {}, { isAsync: true }],
+      ["no deduplication on an older server", { lacks: ["deduplicate_insert"], profile: off }, {}],
+    ])("is written each time with %s", async (_title, options, table) => {
+      const { server } = worldOf({ ...whole, ...table }, options);
+      for (let each = 0; each < 2; each += 1) expect(await world.insertPlainly(three, token)).toBeUndefined();
+      expect(server.rows()).toHaveLength(6);
+    });
+
+    test("is cut into blocks by strict limits, of which an error leaves some", async () => {
+      const profile = { use_strict_insert_block_limits: { value: "1" }, max_insert_block_size_bytes: { value: "30" } };
+      const { server } = worldOf(whole, { profile });
+      server.troubles.push({ kind: "error", code: 241 });
+      expect(await world.insertPlainly(three, token)).toBe("241");
+      expect(server.rows()).toEqual(three.slice(0, 2));
+      expect(await world.insertPlainly(three, token)).toBeUndefined();
+      expect(server.rows()).toEqual(three);
+    });
+
+    test("is answered OK at a limit of time where that breaks it off", async () => {
+      const { server } = worldOf(whole, { profile: { timeout_overflow_mode: { value: "break" } } });
+      server.troubles.push({ kind: "error", code: 159 }, { kind: "error", code: 159 });
+      expect(await world.insertPlainly(three, token)).toBeUndefined();
+      expect(server.rows()).toEqual([]);
+      expect(await world.insertPlainly(three, { ...token, timeout_overflow_mode: "throw" })).toBe("159");
+    });
   });
 
   test("is written each time where nothing is remembered", async () => {

@@ -1,6 +1,7 @@
 import type { Draw, SimulatedNetwork } from "../network.ts";
 import type { Row } from "./column-values.ts";
 import { Database } from "./database.ts";
+import type { InsertEffect } from "./insertion.ts";
 import { HttpConnection } from "./http.ts";
 import { Requests } from "./requests.ts";
 import type { TroubleRate } from "./requests.ts";
@@ -8,7 +9,7 @@ import { Profile } from "./settings.ts";
 import type { HeldSetting } from "./settings.ts";
 import { identityOf } from "./table.ts";
 import type { SimulatedTable } from "./table.ts";
-import type { Part, TableOptions } from "./table-options.ts";
+import type { Part, TableOptions, ViewOptions } from "./table-options.ts";
 import type { RequestTrouble } from "./trouble.ts";
 
 export interface SimulatedClickHouseOptions {
@@ -64,10 +65,11 @@ const writeBack = 30_000;
  * replicas, its token alone is. With `losesParts` the machine loses its power: what was not synced may go, with or
  * without its token. Troubles of single requests: `trouble.ts`.
  *
- * It has not: merges and mutations (they change nothing that a sink reads), several blocks of one insert, async inserts,
- * quorum, TTL, a replica that answers alone or has an older description of the table, compressed bodies, TLS, users with
- * different rights, a server that closes idle connections, Distributed and Buffer tables. An engine without parts keeps
- * nothing. Values of types that are not numbers, texts and lists are kept as they came.
+ * An insert has several blocks only by strict limits, and one that the table collects is an insert without a token that
+ * counts. It has not: merges and mutations (they change nothing that a sink reads), quorum, TTL, a replica that answers
+ * alone or has an older description of the table, compressed bodies, TLS, users with different rights, a server that
+ * closes idle connections, Distributed and Buffer tables. An engine without parts keeps nothing. Values of types that are
+ * not numbers, texts and lists are kept as they came.
  */
 export class SimulatedClickHouse {
   readonly #options: SimulatedClickHouseOptions;
@@ -111,6 +113,11 @@ export class SimulatedClickHouse {
     return this.#requests.met;
   }
 
+  /** What became of inserts that a sink cannot see, by how often. */
+  get effects(): ReadonlyMap<InsertEffect, number> {
+    return this.#database.effects;
+  }
+
   /** Statements, settings and faults that this simulation does not know: a test has to fail where there are any. */
   get unknown(): string[] {
     return this.#requests.unknown;
@@ -130,6 +137,12 @@ export class SimulatedClickHouse {
   onceWritten(kth: number, work: () => void): void {
     const { table } = this;
     if (table !== undefined) table.onceWritten = { at: table.written + kth, work };
+  }
+
+  /** Does something when the writing of the `kth` part from now on, counted from 1, begins in the first table. */
+  onceBegun(kth: number, work: () => void): void {
+    const { table } = this;
+    if (table !== undefined) table.onceBegun = { at: table.begun + kth, work };
   }
 
   /** The server's clock, in milliseconds since the epoch. */
@@ -206,6 +219,16 @@ export class SimulatedClickHouse {
   /** A person alters the first table. */
   alter(changes: Partial<TableOptions>): void {
     this.table?.alter(changes, this.now);
+  }
+
+  /** A person breaks the views on the first table, so that they fail for such rows, or mends them. */
+  breakViews(broken: ViewOptions["broken"]): void {
+    for (const view of this.table?.views ?? []) view.broken = broken;
+  }
+
+  /** A person drops the views on the first table. Their targets stay. */
+  dropViews(): void {
+    this.table?.views.splice(0);
   }
 
   /** A person drops or detaches a partition of the first table, which frees the tokens of its parts; returns its rows. */

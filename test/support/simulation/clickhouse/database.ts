@@ -1,10 +1,11 @@
+import { Exception } from "../../../../engine/embedded-clickhouse/server/exception.ts";
 import type { Draw } from "../network.ts";
 import type { Result } from "./answer.ts";
 import { readRows } from "./column-values.ts";
 import type { Row, SimulatedColumn } from "./column-values.ts";
 import { serverError } from "./errors.ts";
 import { Insertion } from "./insertion.ts";
-import type { Interruption, Pace } from "./insertion.ts";
+import type { InsertEffect, Interruption, Pace } from "./insertion.ts";
 import type { Readable } from "./select.ts";
 import { Profile } from "./settings.ts";
 import type { Statement } from "./statement.ts";
@@ -37,6 +38,9 @@ export interface Server {
   seenAt: (replica: number) => readonly number[];
 }
 
+/** The code of an error at a limit of time. */
+const timeoutExceeded = 159;
+
 interface Session {
   settings: Map<string, string>;
   tables: Map<string, SimulatedTable>;
@@ -45,6 +49,8 @@ interface Session {
 /** The tables of a server, or of several replicas, and what statements do to them. */
 export class Database {
   readonly tables = new Map<string, SimulatedTable>();
+  /** What became of inserts that a sink cannot see, by how often. */
+  readonly effects = new Map<InsertEffect, number>();
   readonly #databases = new Set<string>();
   readonly #sessions = new Map<string, Session>();
   readonly #underWay = new Set<Insertion>();
@@ -113,27 +119,48 @@ export class Database {
     if (table === undefined) throw serverError(60, `Table ${into.name} does not exist.`);
     const written = pick(table.columns, columns, `table ${table.database}.${table.name} (${table.uuid})`);
     const rows = readRows(body, written, table.columns);
-    const context = this.#context(rows, setting, replica);
+    const context = this.#context(table, rows, setting, replica);
     const { token } = context;
     for (const row of rows) table.received.push({ token, row });
-    const insertion = new Insertion(table, rows, {
-      context,
+    const options = {
       mostPartitions: Number(setting("max_partitions_per_insert_block")),
       ignoresViews: setting("materialized_views_ignore_errors") === "1",
-    });
+      onEffect: (effect: InsertEffect) => this.effects.set(effect, (this.effects.get(effect) ?? 0) + 1),
+    };
+    try {
+      const blocks = blocksOf(rows, setting);
+      for (const [index, block] of blocks.entries()) {
+        const identity = index === 0 ? context.identity : context.identity && `${context.identity} block ${index}`;
+        const insertion = new Insertion(table, block, { ...options, context: { ...context, identity } });
+        await this.#run(insertion, pace, index === blocks.length - 1 ? interruption : undefined);
+      }
+    } catch (error) {
+      const isBroken = error instanceof Exception && error.code === timeoutExceeded;
+      // With this setting a limit of time ends the insert in good order, and the answer counts the rows that it had.
+      if (!isBroken || setting("timeout_overflow_mode") !== "break") throw error;
+    }
+    return { text: "", written: rows.length };
+  }
+
+  async #run(insertion: Insertion, pace: Pace, interruption: Interruption | undefined): Promise<void> {
     this.#underWay.add(insertion);
     try {
       await insertion.run(pace, interruption);
     } finally {
       this.#underWay.delete(insertion);
     }
-    return { text: "", written: rows.length };
   }
 
-  #context(rows: readonly Row[], setting: (name: string) => string, replica: number): WriteContext {
+  #context(
+    table: SimulatedTable,
+    rows: readonly Row[],
+    setting: (name: string) => string,
+    replica: number,
+  ): WriteContext {
     const given = setting("insert_deduplication_token");
     const token = given === "" ? undefined : given;
-    const identity = setting("insert_deduplicate") === "1" ? identityOf(token, rows) : undefined;
+    const isAsync = table.isAsync || setting("async_insert") === "1";
+    const identity = deduplicates(setting) && !isAsync ? identityOf(token, rows) : undefined;
     const { now, seenAt } = this.#server;
     return { now: now(), token, identity, seenAt: seenAt(replica) };
   }
@@ -203,6 +230,32 @@ export class Database {
       },
     };
   }
+}
+
+/** Whether blocks of an insert are known: `deduplicate_insert` decides where the server has it. */
+function deduplicates(setting: (name: string) => string): boolean {
+  const newer = setting("deduplicate_insert");
+  if (newer === "enable" || newer === "disable") return newer === "enable";
+  return setting("insert_deduplicate") === "1";
+}
+
+/** The blocks of an insert: one, unless strict limits in rows or bytes cut it. */
+function blocksOf(rows: readonly Row[], setting: (name: string) => string): Row[][] {
+  if (setting("use_strict_insert_block_limits") !== "1") return [[...rows]];
+  const [mostRows, mostBytes] = [
+    Number(setting("max_insert_block_size")),
+    Number(setting("max_insert_block_size_bytes")),
+  ];
+  const blocks: Row[][] = [];
+  let bytes = Infinity;
+  for (const row of rows) {
+    const size = JSON.stringify(row).length;
+    const isFull = (blocks.at(-1)?.length ?? Infinity) >= mostRows || (mostBytes > 0 && bytes + size > mostBytes);
+    if (isFull) blocks.push([]);
+    bytes = isFull ? size : bytes + size;
+    blocks.at(-1)!.push(row);
+  }
+  return blocks;
 }
 
 /** Each replica is a server of its own. */

@@ -11,7 +11,11 @@ export interface InsertOptions {
   /** `max_partitions_per_insert_block`; 0 for no limit. */
   mostPartitions: number;
   ignoresViews: boolean;
+  /** Is told what became of it that a sink cannot see. */
+  onEffect?: (effect: InsertEffect) => void;
 }
+
+export type InsertEffect = "error when all was written" | "view failed" | "view completed by a repeat";
 
 /** A table that is written, with what its blocks are known by. */
 interface Into {
@@ -55,8 +59,11 @@ export class Insertion {
   /** Throws the server's error, `ServerGone`, or the error of the interruption. */
   async run(pace: Pace, interruption?: Interruption): Promise<void> {
     const into = { table: this.#table, context: this.#options.context };
+    const [written, inViews] = [this.#table.written, writtenToViews(this.#table)];
     await this.#fill(into, this.#rows, pace, interruption);
     await this.#fillViews(into, this.#rows, pace);
+    const isRepeat = this.#table.written === written;
+    if (isRepeat && writtenToViews(this.#table) > inViews) this.#options.onEffect?.("view completed by a repeat");
   }
 
   /** The server is killed now: nothing of the current partition is there, or its key alone, or all of it. */
@@ -79,12 +86,15 @@ export class Insertion {
       if (done === stop) throw interruption!.error;
       failIndex(table, part);
       this.#current = { into, partition, rows: part };
+      table.begin();
       await pace.pause();
       table.write(partition, part, context);
       this.#current = undefined;
       done += 1;
     }
-    if (done === stop) throw interruption!.error;
+    if (done !== stop) return;
+    this.#options.onEffect?.("error when all was written");
+    throw interruption!.error;
   }
 
   /** The first error of a view ends the insert; whether the views after it are filled is drawn. */
@@ -96,6 +106,7 @@ export class Insertion {
         await this.#fillView(view, context, rows, pace);
       } catch (error) {
         if (error instanceof ServerGone) throw error;
+        this.#options.onEffect?.("view failed");
         failed ??= error as Error;
       }
     }
@@ -131,6 +142,11 @@ export class Insertion {
     }
     return partitions;
   }
+}
+
+/** Blocks that views on a table have written. */
+function writtenToViews({ views }: SimulatedTable): number {
+  return views.reduce((sum, { to }) => sum + to.written, 0);
 }
 
 function checkConstraints(table: SimulatedTable, rows: readonly Row[]): void {

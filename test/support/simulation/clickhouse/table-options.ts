@@ -22,6 +22,8 @@ export interface TableOptions {
   /** Whether an insert is on disk before it is answered; true by default. */
   isSynced?: boolean;
   views?: readonly ViewOptions[];
+  /** `async_insert = 1` as a setting of the table: its inserts are collected with others, and no token counts. */
+  isAsync?: boolean;
 }
 
 /** A materialized view. */

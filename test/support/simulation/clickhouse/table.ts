@@ -86,8 +86,11 @@ export class SimulatedTable {
   dropped = 0;
   /** What is done when so many parts were written. */
   onceWritten: { at: number; work: () => void } | undefined;
-  /** Blocks that were written. */
+  /** What is done when the writing of so many parts has begun, before the part is there. */
+  onceBegun: { at: number; work: () => void } | undefined;
+  /** Blocks that were written, and parts that were begun. */
   written = 0;
+  begun = 0;
   /** The rows of every insert into it that arrived whole, also where nothing came of it. */
   readonly received: { token: string | undefined; row: Row }[] = [];
   #options: TableOptions;
@@ -117,6 +120,11 @@ export class SimulatedTable {
 
   get engine(): string {
     return this.#options.engine ?? "MergeTree";
+  }
+
+  /** Whether it collects its inserts, whatever they ask for. */
+  get isAsync(): boolean {
+    return this.#options.isAsync ?? false;
   }
 
   get isSynced(): boolean {
@@ -163,6 +171,12 @@ export class SimulatedTable {
     this.written += 1;
     if (this.onceWritten?.at === this.written) this.onceWritten.work();
     return part;
+  }
+
+  /** The writing of a part begins. */
+  begin(): void {
+    this.begun += 1;
+    if (this.onceBegun?.at === this.begun) this.onceBegun.work();
   }
 
   /** The server was killed between the entry in its log and the part. */
@@ -231,9 +245,10 @@ export class SimulatedTable {
       ? `replicated_deduplication_window = ${window}, replicated_deduplication_window_seconds = ${windowSeconds}, `
       : `non_replicated_deduplication_window = ${window}, `;
     const synced = this.isSynced ? "fsync_after_insert = 1, fsync_part_directory = 1, " : "";
+    const asynchronous = this.#options.isAsync === true ? "async_insert = 1, " : "";
     const by = partitionBy === undefined ? "" : ` PARTITION BY ${partitionBy.expression}`;
     const place = this.isReplicated ? `('/clickhouse/tables/${this.uuid}', '{replica}')` : "";
-    return `${this.engine}${place}${by} ORDER BY tuple() SETTINGS ${settings}${synced}index_granularity = 8192`;
+    return `${this.engine}${place}${by} ORDER BY tuple() SETTINGS ${settings}${synced}${asynchronous}index_granularity = 8192`;
   }
 
   /** The block number of the next part. */

@@ -20,6 +20,8 @@ export interface SentEvent {
   fate: Fate;
   /** The partition of the table that its row belongs to. */
   part: number;
+  /** Of the right side of a join: it makes no row, but left events with its key may. */
+  isRight?: true;
   /** What the sender heard; `unknown` while no answer came, and for ever where the process died before. */
   answer: "stored" | "refused" | "unknown";
   /** When it was sent, in milliseconds since the world began. */
@@ -55,10 +57,23 @@ export class Ledger {
   }
 }
 
+/** An event as a log record of OTLP, in a request with others. */
+export function otlpText(events: readonly SentEvent[]): string {
+  const logRecords = events.map((event) => ({
+    body: { stringValue: "an event" },
+    attributes: Object.entries(valuesOf(event)).map(([key, value]) => ({ key, value: { stringValue: String(value) } })),
+  }));
+  return JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] });
+}
+
+function valuesOf({ id, key, fate, part }: SentEvent) {
+  return { id, key, fate, part: fate === "range" ? 300 : part };
+}
+
 /** The text of an event, as its sender writes it. */
-export function eventText({ id, key, fate, part }: SentEvent): string {
-  const all = { id, key, fate, part: fate === "range" ? 300 : part };
-  if (fate !== "undeclared") return JSON.stringify(all);
+export function eventText(event: SentEvent): string {
+  const all = valuesOf(event);
+  if (event.fate !== "undeclared") return JSON.stringify(all);
   const { key: _key, ...rest } = all;
   return JSON.stringify(rest);
 }

@@ -1,6 +1,10 @@
+import type { TargetShape } from "./targets.ts";
+
 /** What a pipeline of a world is, for the whole of its story. */
 export interface PipelineShape {
-  source: "webhook" | "kafka";
+  /** `join`: of two topics, the left one with the name of its pipeline. It has neither dedup nor transforms. */
+  source: "webhook" | "kafka" | "otlp" | "join";
+  target: TargetShape;
   hasDedup: boolean;
   /** Its rows are made by expressions, and hold the time of their batch. */
   hasStateless: boolean;
@@ -19,6 +23,7 @@ export interface PipelineFile {
   dropsEven: boolean;
   on_uncertain: "insert" | "skip" | "pause";
   on_lost: "pause" | "skip";
+  on_view_error: "pause" | "skip";
   take_over?: string;
 }
 
@@ -32,6 +37,7 @@ export const firstFile: PipelineFile = {
   dropsEven: false,
   on_uncertain: "insert",
   on_lost: "pause",
+  on_view_error: "pause",
 };
 
 /** The id of pipeline number `index`, which is also its table's. */
@@ -50,49 +56,48 @@ const kafkaAddress = "kafka-1:9092";
 /** Partitions of each topic. A pipeline that reads from Kafka reads the topic with its own id as name. */
 export const partitions = 2;
 
+/** The topic of the right side of a join. */
+export function rightTopic(index: number): string {
+  return `${pipelineId(index)}-partners`;
+}
+
+/** The topics that a pipeline reads. */
+export function topicsOf(index: number, { source }: PipelineShape): string[] {
+  if (source === "webhook" || source === "otlp") return [];
+  return source === "join" ? [pipelineId(index), rightTopic(index)] : [pipelineId(index)];
+}
+
+const fields = [
+  { name: "id", type: "int" },
+  { name: "key", type: "string" },
+  { name: "fate", type: "string" },
+  { name: "part", type: "int" },
+];
+
+const columnTypes: Readonly<Record<string, string>> = {
+  id: "UInt64",
+  key: "String",
+  fate: "String",
+  part: "UInt8",
+  at: "Int64",
+  partner: "UInt64",
+};
+
 /** The text of a pipeline's file. */
 export function fileText(index: number, shape: PipelineShape, file: PipelineFile): string {
   const id = pipelineId(index);
-  const fields = [
-    { name: "id", type: "int" },
-    { name: "key", type: "string" },
-    { name: "fate", type: "string" },
-    { name: "part", type: "int" },
+  const isJoin = shape.source === "join";
+  const columns = [
+    ...fields.map(({ name }) => name),
+    ...(isJoin ? ["partner"] : []),
+    ...(shape.hasStateless && !isJoin ? ["at"] : []),
   ];
-  const source =
-    shape.source === "webhook"
-      ? { type: "webhook", source_id: "events", schema_fields: fields }
-      : {
-          type: "kafka",
-          source_id: "events",
-          connection_params: { brokers: [kafkaAddress], protocol: "PLAINTEXT" },
-          topic: id,
-          consumer_group_initial_offset: "earliest",
-          schema_fields: fields,
-        };
-  const filter = { expression: `fate != "filtered"${file.dropsEven ? ' and fate != "even"' : ""}` };
-  const dedup = { type: "dedup", source_id: "events", config: { key: "key", time_window: "10m" } };
-  const outputs = fields.map(({ name, type }) => ({ expression: name, output_name: name, output_type: type }));
-  const time = { expression: "now().UnixMilli()", output_name: "at", output_type: "int" };
-  const stateless = { type: "stateless", source_id: "events", config: { transforms: [...outputs, time] } };
-  const transforms = [
-    { type: "filter", source_id: "events", config: filter },
-    ...(shape.hasDedup ? [dedup] : []),
-    ...(shape.hasStateless ? [stateless] : []),
-  ];
-  const columns = {
-    id: "UInt64",
-    key: "String",
-    fate: "String",
-    part: "UInt8",
-    ...(shape.hasStateless && { at: "Int64" }),
-  };
   return JSON.stringify({
     version: "v3",
     pipeline_id: id,
     name: id,
-    sources: [source],
-    transforms,
+    sources: sourcesOf(index, shape),
+    ...(isJoin ? { join } : { transforms: transformsOf(shape, file) }),
     sink: {
       type: "clickhouse",
       connection_params: {
@@ -106,10 +111,10 @@ export function fileText(index: number, shape: PipelineShape, file: PipelineFile
       table: "events",
       max_batch_size: file.max_batch_size,
       max_delay_time: "200ms",
-      mapping: Object.entries(columns).map(([name, column_type]) => ({ name, column_name: name, column_type })),
+      mapping: columns.map((name) => ({ name, column_name: name, column_type: columnTypes[name] })),
     },
     resources: {
-      sources: [{ source_id: "events", replicas: shape.members }],
+      ...(shape.source !== "otlp" && { sources: [{ source_id: "events", replicas: shape.members }] }),
       sink: { replicas: shape.replicas },
       nats: { stream: { max_age: "168h" } },
     },
@@ -117,8 +122,66 @@ export function fileText(index: number, shape: PipelineShape, file: PipelineFile
       state: file.state,
       on_uncertain: file.on_uncertain,
       on_lost: file.on_lost,
+      on_view_error: file.on_view_error,
       ...(file.take_over !== undefined && { take_over: file.take_over }),
       ...(shape.source === "webhook" && { access_token: "${env:TOKEN}" }),
     },
   });
+}
+
+/** Endless windows: a left event meets its partner whenever either comes. */
+const join = {
+  enabled: true,
+  type: "temporal",
+  left_source: { source_id: "events", key: "key", time_window: "0" },
+  right_source: { source_id: "partners", key: "key", time_window: "0" },
+  output_fields: [
+    ...fields.map(({ name }) => ({ source_id: "events", name })),
+    { source_id: "partners", name: "id", output_name: "partner" },
+  ],
+};
+
+function kafkaSource(source_id: string, topic: string): object {
+  return {
+    type: "kafka",
+    source_id,
+    connection_params: { brokers: [kafkaAddress], protocol: "PLAINTEXT" },
+    topic,
+    consumer_group_initial_offset: "earliest",
+    schema_fields: fields,
+  };
+}
+
+function sourcesOf(index: number, { source }: PipelineShape): object[] {
+  switch (source) {
+    case "webhook":
+      return [{ type: "webhook", source_id: "events", schema_fields: fields }];
+    case "otlp":
+      return [{ type: "otlp.logs", source_id: "events" }];
+    case "kafka":
+      return [kafkaSource("events", pipelineId(index))];
+    default:
+      return [kafkaSource("events", pipelineId(index)), kafkaSource("partners", rightTopic(index))];
+  }
+}
+
+function transformsOf({ source, hasDedup, hasStateless }: PipelineShape, { dropsEven }: PipelineFile): object[] {
+  const isOtlp = source === "otlp";
+  // Attributes are texts, which only an expression makes numbers of.
+  const named = (name: string): string => (isOtlp ? `attributes["${name}"]` : name);
+  const fate = named("fate");
+  const filter = { expression: `${fate} != "filtered"${dropsEven ? ` and ${fate} != "even"` : ""}` };
+  const dedup = { key: isOtlp ? "attributes.key" : "key", time_window: "10m" };
+  const outputs = fields.map(({ name, type }) => ({
+    expression: isOtlp && type === "int" ? `int(${named(name)})` : named(name),
+    output_name: name,
+    output_type: type,
+  }));
+  const time = { expression: "now().UnixMilli()", output_name: "at", output_type: "int" };
+  const transforms = [...outputs, ...(hasStateless ? [time] : [])];
+  return [
+    { type: "filter", source_id: "events", config: filter },
+    ...(hasDedup ? [{ type: "dedup", source_id: "events", config: dedup }] : []),
+    ...(hasStateless || isOtlp ? [{ type: "stateless", source_id: "events", config: { transforms } }] : []),
+  ];
 }

@@ -110,9 +110,18 @@ export class SluiceProcess {
     return this.life.run(
       () =>
         new Promise((resolve) => {
-          engine.handleEvents(requestOf(pipeline_id, token, body), responseTo(resolve));
+          const path = `/v1/pipelines/${pipeline_id}/topics/input/events`;
+          engine.handleEvents(requestTo(path, { "x-pipeline-access-token": token }, body), responseTo(resolve));
         }),
     );
+  }
+
+  /** Exports log records; resolves with the status, and never where the process dies before it answers. */
+  export(pipeline_id: string, body: string): Promise<number> {
+    const { engine } = this;
+    if (engine === undefined) return Promise.resolve(0);
+    const request = requestTo("/v1/logs", { "x-sluice-pipeline-id": pipeline_id }, body);
+    return this.life.run(() => new Promise((resolve) => engine.handleOtlpHttp(request, responseTo(resolve))));
   }
 
   async #open(): Promise<void> {
@@ -159,16 +168,12 @@ function resolved(text: string, secrets: ReadonlyMap<string, string>): string {
   });
 }
 
-function requestOf(pipeline_id: string, token: string, body: string): IncomingMessage {
+function requestTo(url: string, headers: Record<string, string>, body: string): IncomingMessage {
   const bytes = Buffer.from(body);
   return Object.assign(Readable.from([bytes]), {
     method: "POST",
-    url: `/v1/pipelines/${pipeline_id}/topics/input/events`,
-    headers: {
-      "content-type": "application/json",
-      "content-length": String(bytes.length),
-      "x-pipeline-access-token": token,
-    },
+    url,
+    headers: { ...headers, "content-type": "application/json", "content-length": String(bytes.length) },
     complete: true,
   }) as unknown as IncomingMessage;
 }

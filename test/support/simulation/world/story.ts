@@ -1,13 +1,11 @@
 import * as fc from "fast-check";
 import type { Fate } from "./ledger.ts";
 import type { PipelineShape } from "./pipelines.ts";
+import { profileNames, type TargetShape } from "./targets.ts";
 
 /** What a world is made of. */
 export interface WorldShape {
   pipelines: PipelineShape[];
-  /** How the target tables are kept, and how many entries their deduplication log has. */
-  table: "MergeTree" | "ReplicatedMergeTree";
-  entries: number;
   /** Threads that run the pipelines. */
   threads: number;
   /** What every draw of the world comes from. */
@@ -25,10 +23,16 @@ export type Happening =
   | { kind: "send"; pipeline: number; events: NewEvent[] }
   | { kind: "time passes"; milliseconds: number }
   | { kind: "insert meets"; pipeline: number; trouble: number; times: number }
+  /** The next insert ends in an error of the server after so many parts. */
+  | { kind: "insert ends in an error"; pipeline: number; code: number; after: number }
   /** One of so many inserts, and of so many other statements, meets a trouble; 0: none. */
   | { kind: "weather"; pipeline: number; inserts: number; others: number; milliseconds: number }
   | { kind: "server is killed"; pipeline: number; losesParts: boolean; milliseconds: number }
+  /** The server is killed while it writes the k-th part from now on, before it is there. */
+  | { kind: "server is killed at an insert"; pipeline: number; kth: number; milliseconds: number }
   | { kind: "constraint"; pipeline: number; isThere: boolean }
+  /** `skipped`: the file says that it is done without the view. */
+  | { kind: "view"; pipeline: number; is: "broken" | "mended" | "dropped" | "skipped" }
   | { kind: "other writer"; pipeline: number; blocks: number }
   | { kind: "network"; pipeline: number; is: "silent" | "refusing"; milliseconds: number }
   | { kind: "connections are reset"; pipeline: number }
@@ -55,6 +59,8 @@ export type Happening =
   | { kind: "group rebalances"; pipeline: number }
   | { kind: "broker meets"; request: BrokerRequest; trouble: BrokerTrouble }
   | { kind: "broker is down"; milliseconds: number }
+  /** The pipeline goes to the other one of two Sluices, while this one runs on, or has just been killed. */
+  | { kind: "another Sluice takes over"; pipeline: number; isKilled: boolean }
   | { kind: "topic is cut"; pipeline: number; by: "truncation" | "retention" | "deletion" };
 
 type BrokerRequest = "Fetch" | "ListOffsets" | "Metadata" | "OffsetCommit" | "OffsetFetch" | "JoinGroup" | "Heartbeat";
@@ -97,10 +103,15 @@ function one<K extends Happening["kind"]>(
   return { kind, arbitrary: fc.record({ kind: fc.constant(kind), ...fields }) as unknown as fc.Arbitrary<Happening> };
 }
 
+const events = fc.array(event, { minLength: 1, maxLength: 6 });
+const lateErrors = fc.constantFrom(159, 394, 241, 999, 319);
+
 const happenings: readonly [weight: number, happening: OneKind][] = [
-  [30, one("send", { pipeline, events: fc.array(event, { minLength: 1, maxLength: 6 }) })],
+  [30, one("send", { pipeline, events })],
   [24, one("time passes", { milliseconds })],
   [12, one("insert meets", { pipeline, trouble: fc.nat({ max: 1_000_000 }), times: fc.integer({ min: 1, max: 3 }) })],
+  [4, one("insert ends in an error", { pipeline, code: lateErrors, after: fc.constantFrom(0, 1, 2, 9) })],
+  [2, one("view", { pipeline, is: fc.constantFrom("broken", "mended", "dropped", "skipped") })],
   [
     6,
     one("weather", {
@@ -111,8 +122,9 @@ const happenings: readonly [weight: number, happening: OneKind][] = [
     }),
   ],
   [4, one("server is killed", { pipeline, losesParts: fc.boolean(), milliseconds: short })],
+  [3, one("server is killed at an insert", { pipeline, kth: fc.integer({ min: 1, max: 3 }), milliseconds: short })],
   [3, one("constraint", { pipeline, isThere: fc.boolean() })],
-  [3, one("other writer", { pipeline, blocks: fc.integer({ min: 1, max: 12 }) })],
+  [3, one("other writer", { pipeline, blocks: fc.constantFrom(1, 5, 12, 60) })],
   [3, one("network", { pipeline, is: fc.constantFrom("silent", "refusing"), milliseconds: short })],
   [3, one("connections are reset", { pipeline })],
   [6, one("process is killed", { milliseconds: short, isMended: fc.boolean() })],
@@ -182,19 +194,127 @@ const happenings: readonly [weight: number, happening: OneKind][] = [
     }),
   ],
   [2, one("broker is down", { milliseconds: short })],
+  [2, one("another Sluice takes over", { pipeline, isKilled: fc.boolean() })],
   [1, one("topic is cut", { pipeline, by: fc.constantFrom("truncation", "retention", "deletion") })],
 ];
 
 /** All kinds of things that happen. */
 export const kinds: readonly Happening["kind"][] = happenings.map(([, { kind }]) => kind);
 
-export const stories: fc.Arbitrary<Happening[]> = fc.array(
-  fc.oneof(...happenings.map(([weight, { arbitrary }]) => ({ weight, arbitrary }))),
-  { minLength: 6, maxLength: 24, size: "large" },
-);
+const any = fc.oneof(...happenings.map(([weight, { arbitrary }]) => ({ weight, arbitrary })));
+
+const passing = (...times: number[]): fc.Arbitrary<Happening> =>
+  fc.constantFrom(...times).map((time) => ({ kind: "time passes", milliseconds: time }));
+
+const pass = passing(100, 250, 500, 2_000, 40_000);
+
+/** What happens to one pipeline, in an order in which each finds what it needs, as single happenings seldom come so. */
+function scenesOf(of: number): fc.Arbitrary<Happening[]> {
+  const send = events.map((all): Happening => ({ kind: "send", pipeline: of, events: all }));
+  const trouble = troubleOf(of);
+  const afterwards = afterwardsOf(of);
+  const others: Happening = { kind: "other writer", pipeline: of, blocks: 60 };
+  const view = (is: "broken" | "mended" | "skipped"): Happening => ({ kind: "view", pipeline: of, is });
+  return fc.oneof(
+    // An answer that says little, and what comes between it and the repeat.
+    fc.tuple(trouble, send, pass, afterwards, pass),
+    // A server that dies within an insert, with others at its table afterwards or none.
+    fc.tuple(deathOf(of), send, pass, fc.oneof(pass, afterwards), pass),
+    // A refusal, after which another revision makes the batch.
+    fc.tuple(
+      fc.constant<Happening>({ kind: "network", pipeline: of, is: "refusing", milliseconds: 20_000 }),
+      send,
+      passing(500),
+      fc.constantFrom<Happening>({ kind: "edit", pipeline: of }, { kind: "larger batches", pipeline: of }),
+      passing(40_000),
+    ),
+    fc.tuple(fc.constant(view("broken")), send, pass, fc.constantFrom(view("mended"), view("skipped"), others), pass),
+    // A take-over while there is something to write, and what comes after it.
+    fc.tuple(
+      send,
+      fc.boolean().map((isKilled): Happening => ({ kind: "another Sluice takes over", pipeline: of, isKilled })),
+      passing(40_000),
+      send,
+      pass,
+    ),
+    // Keys that come again while their first event is under way.
+    fc.tuple(trouble, send, send, pass, send),
+    // Events whose letters are sent again when the table takes them.
+    fc.tuple(
+      send,
+      pass,
+      fc.constant<Happening>({ kind: "constraint", pipeline: of, isThere: false }),
+      fc.constant<Happening>({ kind: "reprocess", pipeline: of }),
+      pass,
+    ),
+  );
+}
+
+function troubleOf(of: number): fc.Arbitrary<Happening> {
+  return fc.oneof(
+    fc.nat({ max: 1_000_000 }).map((drawn): Happening => {
+      return { kind: "insert meets", pipeline: of, trouble: drawn, times: 1 };
+    }),
+    fc.tuple(lateErrors, fc.constantFrom(1, 9)).map(([code, after]): Happening => {
+      return { kind: "insert ends in an error", pipeline: of, code, after };
+    }),
+  );
+}
+
+function deathOf(of: number): fc.Arbitrary<Happening> {
+  return fc.constantFrom(1, 1, 2).map((kth): Happening => {
+    return { kind: "server is killed at an insert", pipeline: of, kth, milliseconds: 10 };
+  });
+}
+
+/** What may come between an insert without an answer and its repeat. */
+function afterwardsOf(of: number): fc.Arbitrary<Happening> {
+  const killed = short.map((time): Happening => {
+    return { kind: "server is killed", pipeline: of, losesParts: false, milliseconds: time };
+  });
+  return fc.oneof(
+    fc.constant<Happening>({ kind: "edit", pipeline: of }),
+    fc.constant<Happening>({ kind: "larger batches", pipeline: of }),
+    fc.constant<Happening>({ kind: "other writer", pipeline: of, blocks: 60 }),
+    killed,
+    pass,
+    fc.constant<Happening>({ kind: "process is killed", milliseconds: 10, isMended: false }),
+  );
+}
+
+const scenes = pipeline.chain(scenesOf);
+
+/** Every pipeline gets events at once, so that no world is idle; then whatever happens. */
+const beginnings: fc.Arbitrary<Happening[]> = fc
+  .tuple(events, events)
+  .map((all) => all.map((some, index): Happening => ({ kind: "send", pipeline: index, events: some })));
+
+export const stories: fc.Arbitrary<Happening[]> = fc
+  .tuple(
+    beginnings,
+    fc.array(
+      fc.oneof({ weight: 5, arbitrary: any.map((happening) => [happening]) }, { weight: 1, arbitrary: scenes }),
+      {
+        minLength: 3,
+        maxLength: 12,
+        size: "large",
+      },
+    ),
+  )
+  .map(([beginning, rest]) => [...beginning, ...rest.flat()]);
+
+const targetShapes: fc.Arbitrary<TargetShape> = fc.record({
+  engine: fc.constantFrom<TargetShape["engine"]>("MergeTree", "ReplicatedMergeTree"),
+  entries: fc.constantFrom(100, 10_000),
+  isPartitioned: fc.boolean(),
+  hasView: fc.boolean(),
+  profile: fc.constantFrom("usual", "usual", "usual", ...profileNames),
+  isAsync: fc.integer({ min: 0, max: 11 }).map((drawn) => drawn === 0),
+});
 
 const pipelineShapes: fc.Arbitrary<PipelineShape> = fc.record({
-  source: fc.constantFrom<PipelineShape["source"]>("webhook", "kafka"),
+  source: fc.constantFrom<PipelineShape["source"]>("webhook", "webhook", "kafka", "kafka", "otlp", "join"),
+  target: targetShapes,
   hasDedup: fc.boolean(),
   hasStateless: fc.boolean(),
   replicas: fc.integer({ min: 1, max: 3 }),
@@ -203,8 +323,6 @@ const pipelineShapes: fc.Arbitrary<PipelineShape> = fc.record({
 
 export const shapes: fc.Arbitrary<WorldShape> = fc.record({
   pipelines: fc.array(pipelineShapes, { minLength: 1, maxLength: 2 }),
-  table: fc.constantFrom<WorldShape["table"]>("MergeTree", "ReplicatedMergeTree"),
-  entries: fc.constantFrom(100, 10_000),
   threads: fc.integer({ min: 1, max: 2 }),
   seed: fc.nat(),
 });

@@ -2,16 +2,28 @@ import { consumerGroup } from "../../../../engine/core/names.ts";
 import { Codecs } from "../../../../engine/sources/kafka/protocol/codecs.ts";
 import { Random } from "../../random.ts";
 import { SimulatedClock } from "../clock.ts";
-import { SimulatedClickHouse } from "../clickhouse/clickhouse.ts";
+import type { SimulatedClickHouse } from "../clickhouse/clickhouse.ts";
 import { drawTrouble } from "../clickhouse/trouble.ts";
 import { SimulatedKafka } from "../kafka/simulated-kafka.ts";
 import { SimulatedMachine } from "../machine.ts";
 import { SimulatedNetwork } from "../network.ts";
-import { eventText, Ledger, type SentEvent } from "./ledger.ts";
-import { clickHouseHost, fileText, firstFile, partitions, pipelineId, type PipelineFile } from "./pipelines.ts";
-import { breaches } from "./promises.ts";
+import { effectsOf, nameOf, type Effect } from "./effects.ts";
+import { eventText, Ledger, otlpText, type SentEvent } from "./ledger.ts";
+import {
+  clickHouseHost,
+  fileText,
+  firstFile,
+  partitions,
+  pipelineId,
+  rightTopic,
+  topicsOf,
+  type PipelineFile,
+  type PipelineShape,
+} from "./pipelines.ts";
+import { breaches, type Outcome } from "./promises.ts";
 import { SimulatedRepository, SluiceProcess } from "./sluice.ts";
 import type { Happening, NewEvent, WorldShape } from "./story.ts";
+import { brokenView, clickHouseOf, constraint } from "./targets.ts";
 
 const realChance = Math.random;
 /** Turns of the event loop in which the last steps of an ended process are done. */
@@ -19,25 +31,29 @@ const lastTurns = 20;
 const hour = 3_600_000;
 /** The longest that a world may take to come to rest when everything is mended. */
 const patience = 3 * hour;
-/** How much later the other replica shows a part at the most, in milliseconds. */
-const slowestReplica = 5_000;
-const constraint = {
-  name: "good",
-  expression: "fate != 'constraint'",
-  holds: (row: Record<string, unknown>) => row["fate"] !== "constraint",
-};
 /** No server is there again sooner: its uptime, which is in whole seconds, then shows that it was started. */
 const fastestStart = 1_100;
-/** How long a statement, or a part of an insert, takes a server at the most, in milliseconds. */
-const slowestWork = 150;
 /** No world needs more callbacks: one that does goes round without rest. */
 const mostSteps = 300_000;
+/** How long a person takes at the most to alter a table that a pipeline is paused for, in milliseconds. */
+const personAlters = 90_000;
 /** How long a person waits before looking at what does not go on. */
 const personComes = 10 * 60_000;
+/** How often a person looks whether another Sluice waits to be told that it may take over, in milliseconds. */
+const personLooks = 5_000;
+/** So long after a take-over the earlier Sluice has noticed it, in milliseconds. */
+const noticed = 60_000;
 
 /** A pipeline of a world, with everything around it. */
 interface Place {
   file: PipelineFile;
+  /** Which of two Sluices a person wants it to run on. */
+  on: "first" | "second";
+  /** The run that a person lets this Sluice take over from, and the files of it that both have. */
+  takeOvers: { first?: string; second?: string };
+  texts: { first?: string; second?: string };
+  /** Until then, in milliseconds since the world began, two Sluices may read its topic. */
+  sharedUntil: number;
   clickHouse: SimulatedClickHouse;
   hasSkipped: boolean;
   hasForgotten: boolean;
@@ -47,6 +63,8 @@ interface Place {
   isCut: boolean;
   /** The table took at some time what its constraint refuses. */
   hadNoConstraint: boolean;
+  /** What its view has may differ from what its table has: a person let it go, or its server died within an insert. */
+  mayViewLack: boolean;
   said: Map<string, number>;
 }
 
@@ -66,7 +84,10 @@ export class World {
   readonly #network: SimulatedNetwork;
   readonly #machine: SimulatedMachine;
   readonly #kafka: SimulatedKafka;
-  readonly #repository = new SimulatedRepository();
+  readonly #repositories = { first: new SimulatedRepository(), second: new SimulatedRepository() };
+  /** Of the second Sluice, which begins with the first take-over and then runs on. */
+  readonly #secondMachine: SimulatedMachine;
+  #second: SluiceProcess | undefined;
   readonly #ledger = new Ledger();
   readonly #places: Place[];
   readonly #secrets = new Map([
@@ -85,38 +106,25 @@ export class World {
     const draw = (n: number): number => this.#random.below(n);
     this.#network = new SimulatedNetwork(draw);
     this.#machine = new SimulatedMachine(draw);
-    const topics = Object.fromEntries(shape.pipelines.map((_, index) => [pipelineId(index), partitions]));
+    this.#secondMachine = new SimulatedMachine(draw, "fedcba9876543210");
+    const names = shape.pipelines.flatMap((of, index) => topicsOf(index, of));
+    const topics = Object.fromEntries(names.map((name) => [name, partitions]));
     this.#kafka = new SimulatedKafka({ network: this.#network, draw, topics });
     this.clock.mostSteps = mostSteps;
-    this.#places = shape.pipelines.map((_, index) => ({
+    const network = this.#network;
+    this.#places = shape.pipelines.map(({ target }, index) => ({
       file: firstFile,
-      clickHouse: new SimulatedClickHouse({
-        network: this.#network,
-        address: `${clickHouseHost(index)}:8123`,
-        draw,
-        work: [1, slowestWork],
-        ...(shape.table === "ReplicatedMergeTree" && { replicas: 2, lag: [0, slowestReplica] as const }),
-        table: {
-          database: "default",
-          name: "events",
-          engine: shape.table,
-          window: shape.entries,
-          columns: [
-            { name: "id", type: "UInt64" },
-            { name: "key", type: "String" },
-            { name: "fate", type: "String" },
-            { name: "part", type: "UInt8" },
-            { name: "at", type: "Int64" },
-          ],
-          partitionBy: { expression: "part", of: (row) => Number(row["part"]) },
-          constraints: [constraint],
-        },
-      }),
+      on: "first",
+      takeOvers: {},
+      texts: {},
+      sharedUntil: 0,
+      clickHouse: clickHouseOf(target, { network, draw, address: `${clickHouseHost(index)}:8123` }),
       hasSkipped: false,
       hasForgotten: false,
       takenAwayBy: undefined,
       isCut: false,
       hadNoConstraint: false,
+      mayViewLack: false,
       said: new Map(),
     }));
   }
@@ -130,6 +138,10 @@ export class World {
     for (const { clickHouse } of this.#places) clickHouse.start();
     this.#commit();
     this.#start();
+    for (const { clickHouse } of this.#places) {
+      // A person sees why the pipeline is paused, and takes the setting away.
+      setTimeout(() => clickHouse.alter({ isAsync: false }), this.#random.below(personAlters));
+    }
     await this.clock.until(() => this.#isQuiet(), 60_000);
   }
 
@@ -152,41 +164,59 @@ export class World {
 
   /** What was promised and is not so, in words. */
   breaches(): string[] {
-    return this.#shape.pipelines.flatMap((shape, index) => {
-      const { clickHouse, said, hasSkipped, hasForgotten, hadNoConstraint } = this.#places[index]!;
-      const outcome = {
-        shape,
-        sent: this.#ledger.of(index),
-        rows: clickHouse.rows().flatMap(({ id, key }) => (key === "other" ? [] : [Number(id)])),
-        letters: this.#lettersOf(index),
-        said,
-        hasSkipped,
-        hasForgotten,
-        hadNoConstraint,
-        times: clickHouse.stored().map(({ row, writtenAt }) => ({ id: Number(row["id"]), writtenAt })),
-        received: (clickHouse.table?.received ?? []).map(({ token, row }) => ({
-          id: Number(row["id"]),
-          token,
-          row: JSON.stringify(row),
-        })),
-        isAtLeastOnce: false,
-      };
+    return this.#shape.pipelines.flatMap((_, index) => {
+      const { clickHouse } = this.#places[index]!;
+      const { found, checked } = breaches(this.#outcomeOf(index));
+      for (const [effect, times] of checked) this.#met(effect, times);
+      this.#meet(this.#ledger.of(index).some(({ answer }) => answer === "stored") ? "busy pipeline" : "idle pipeline");
       const unknown = [...clickHouse.unknown, ...this.#kafka.unknown].map(
         (statement) => `not understood: ${statement}`,
       );
-      return [...breaches(outcome), ...unknown].map((text) => `${pipelineId(index)}: ${text}`);
+      return [...found, ...unknown].map((text) => `${pipelineId(index)}: ${text}`);
     });
+  }
+
+  #outcomeOf(index: number): Outcome {
+    const { clickHouse, said, hasSkipped, hasForgotten, hadNoConstraint, mayViewLack } = this.#places[index]!;
+    const copies = clickHouse.tables.get("default.copied");
+    return {
+      shape: this.#shape.pipelines[index]!,
+      sent: this.#ledger.of(index),
+      rows: clickHouse
+        .stored()
+        .flatMap(({ row, writtenAt }) =>
+          isOurs(row) ? [{ id: Number(row["id"]), partner: Number(row["partner"]), writtenAt }] : [],
+        ),
+      ...(copies !== undefined && {
+        view: { rows: clickHouse.rows(copies).map(({ id }) => Number(id)), mayLack: mayViewLack },
+      }),
+      letters: this.#lettersOf(index),
+      said,
+      hasSkipped,
+      hasForgotten,
+      hadNoConstraint,
+      received: (clickHouse.table?.received ?? []).map(({ token, row }) => ({
+        id: Number(row["id"]),
+        token,
+        row: JSON.stringify(row),
+      })),
+      isAtLeastOnce: false,
+    };
   }
 
   /** Ends everything, and gives the real time and the real chance back. */
   async end(): Promise<void> {
     this.#sluice.life.end();
+    this.#second?.life.end();
     // What was under way goes on to its next wait here, and not in the time and with the chance of the next world.
     await this.clock.turns(lastTurns);
     this.clock.uninstall();
     Math.random = realChance;
-    for (const { clickHouse } of this.#places)
+    for (const { clickHouse } of this.#places) {
       for (const [what, times] of clickHouse.met) this.#meet(`clickhouse: ${what}`, times);
+      for (const [effect, times] of clickHouse.effects) this.#met(effect, times);
+      this.#met("repeat dropped by the table", clickHouse.dropped);
+    }
     for (const [what, times] of this.#kafka.met) this.#meet(`kafka: ${what}`, times);
     for (const [what, times] of this.#machine.disk.met) this.#meet(`disk: ${what}`, times);
   }
@@ -205,12 +235,25 @@ export class World {
           this.#place(happening).clickHouse.troubles.push(drawTrouble(draw));
         }
         break;
+      case "insert ends in an error": {
+        const { code, after } = happening;
+        this.#place(happening).clickHouse.troubles.push({ kind: "error", code, after });
+        break;
+      }
+      case "view":
+        this.#alterView(happening);
+        break;
       case "weather":
         this.#storm(this.#place(happening), happening);
         break;
       case "server is killed":
         this.#killServer(this.#place(happening), happening);
         break;
+      case "server is killed at an insert": {
+        const place = this.#place(happening);
+        place.clickHouse.onceBegun(happening.kth, () => this.#killServer(place, { ...happening, losesParts: false }));
+        break;
+      }
       case "constraint":
         this.#constrain(this.#place(happening), happening.isThere);
         break;
@@ -294,6 +337,9 @@ export class World {
         this.#kafka.down(1);
         setTimeout(() => this.#kafka.up(1), happening.milliseconds);
         break;
+      case "another Sluice takes over":
+        this.#handOver(this.#at(happening.pipeline), happening);
+        break;
       case "topic is cut":
         this.#cutTopic(this.#at(happening.pipeline), happening.by);
         break;
@@ -303,32 +349,107 @@ export class World {
   #send(index: number, events: readonly NewEvent[]): void {
     const { source } = this.#shape.pipelines[index]!;
     const mayBeLost = this.#isTakenAway(index);
-    for (const event of events) {
-      const sent = this.#ledger.send({ ...event, pipeline: index, at: this.clock.monotonic });
+    const all = events.map((event) => {
+      const sent = this.#ledger.send({ ...this.#asSent(source, event), pipeline: index, at: this.clock.monotonic });
       if (mayBeLost) sent.mayBeLost = true;
-      if (source === "webhook") this.#post(index, sent);
-      else this.#produce(index, sent);
-    }
+      return sent;
+    });
+    if (source === "otlp") this.#export(index, all);
+    else if (source === "webhook") for (const sent of all) this.#post(index, sent);
+    else for (const sent of all) this.#produce(index, sent);
+  }
+
+  /** An event as its source can be: some fates are those of some sources. */
+  #asSent(source: PipelineShape["source"], event: NewEvent): NewEvent & { isRight?: true } {
+    if (source === "otlp") return { ...event, fate: event.fate === "undeclared" ? "row" : event.fate };
+    if (source !== "join") return event;
+    const fate = event.fate === "filtered" || event.fate === "even" ? "row" : event.fate;
+    if (this.#random.below(2) === 0) return { ...event, fate };
+    return { ...event, fate: fate === "undeclared" ? fate : "row", isRight: true };
   }
 
   #produce(index: number, sent: SentEvent, transaction?: "aborted"): void {
-    const topic = pipelineId(index);
+    const topic = sent.isRight === true ? rightTopic(index) : pipelineId(index);
     const options = { gap: this.#random.below(4) === 0 ? 2 : 0, ...(transaction !== undefined && { transaction }) };
     this.#kafka.produce(topic, this.#random.below(partitions), [eventText(sent)], options);
     sent.answer = transaction === undefined ? "stored" : "refused";
-    if (this.#places[index]!.isCut) sent.mayBeLost = true;
+    const { isCut, sharedUntil } = this.#places[index]!;
+    if (isCut) sent.mayBeLost = true;
+    if (this.clock.monotonic < sharedUntil) sent.mayBeDoubled = true;
+  }
+
+  /** A person gives a pipeline to the other Sluice, which waits until it is told that it may take over. */
+  #handOver(index: number, { isKilled }: { isKilled: boolean }): void {
+    // What other sources have stored is where it was stored, and so is what a join holds.
+    if (this.#shape.pipelines[index]!.source !== "kafka") return;
+    const place = this.#places[index]!;
+    place.on = place.on === "first" ? "second" : "first";
+    // Each remembers its own keys.
+    place.hasForgotten = true;
+    this.#commit();
+    if (place.takenAwayBy !== undefined) place.takenAwayBy = this.#repositories[place.on].newest;
+    if (this.#second === undefined) {
+      this.#second = new SluiceProcess({
+        machine: this.#secondMachine,
+        network: this.#network,
+        repository: this.#repositories.second,
+        secrets: this.#secrets,
+        threads: this.#shape.threads,
+        onLogged: (level, sentence, fields) => this.#logged(level, sentence, fields),
+      });
+      this.#look();
+    }
+    if (isKilled) this.#kill({ milliseconds: noticed, isMended: false });
+  }
+
+  /** A person looks now and then whether a Sluice asks whose a pipeline is, and says so. */
+  #look(): void {
+    setTimeout(() => this.#look(), personLooks);
+    for (const [index, place] of this.#places.entries()) {
+      const { paused } = this.#healthOf(index) ?? {};
+      const run = paused?.class === "owner" ? /run ([0-9a-f]{8})/.exec(paused.text)?.[1] : undefined;
+      if (run === undefined || place.takeOvers[place.on] === run) continue;
+      place.takeOvers[place.on] = run;
+      this.#commit();
+    }
+  }
+
+  /** What the group had not committed when another Sluice went on from there may be there twice. */
+  #takenOver(index: number): void {
+    const topic = pipelineId(index);
+    const committed = this.#kafka.committed(consumerGroup(topic));
+    const again = this.#kafka.truth.records.filter(
+      (one) => one.topic === topic && one.offset >= (committed.get(`${topic}/${one.partition}`)?.offset ?? 0),
+    );
+    const ids = new Set(again.map(({ value }) => (JSON.parse(value) as { id: number }).id));
+    for (const event of this.#ledger.of(index)) if (ids.has(event.id)) event.mayBeDoubled = true;
+    this.#places[index]!.sharedUntil = this.clock.monotonic + noticed;
+  }
+
+  /** The Sluice that a person wants a pipeline to run on, where its process runs. */
+  #sluiceOf(index: number): SluiceProcess | undefined {
+    return this.#places[index]!.on === "first" ? this.#sluice : this.#second;
+  }
+
+  #healthOf(index: number) {
+    const engine = this.#sluiceOf(index)?.engine;
+    const id = pipelineId(index);
+    return engine?.list().some(({ pipeline_id }) => pipeline_id === id) === true ? engine.health(id) : undefined;
   }
 
   #abort(index: number, events: readonly NewEvent[]): void {
-    if (this.#shape.pipelines[index]!.source !== "kafka") return;
+    const { source } = this.#shape.pipelines[index]!;
+    if (source !== "kafka" && source !== "join") return;
     for (const event of events) {
-      this.#produce(index, this.#ledger.send({ ...event, pipeline: index, at: this.clock.monotonic }), "aborted");
+      const sent = { ...this.#asSent(source, event), pipeline: index, at: this.clock.monotonic };
+      this.#produce(index, this.#ledger.send(sent), "aborted");
     }
   }
 
   #cutTopic(index: number, by: Extract<Happening, { kind: "topic is cut" }>["by"]): void {
-    if (this.#shape.pipelines[index]!.source !== "kafka") return;
-    const topic = pipelineId(index);
+    const topics = topicsOf(index, this.#shape.pipelines[index]!);
+    if (topics.length === 0) return;
+    const topic = topics[this.#random.below(topics.length)]!;
     this.#ledger.forgive(index);
     this.#places[index]!.isCut = true;
     if (by === "deletion") this.#kafka.recreate(topic);
@@ -354,18 +475,49 @@ export class World {
     }
   }
 
-  #post(index: number, sent: SentEvent): void {
-    const token = this.#secrets.get("env:TOKEN")!;
-    void this.#sluice.post(pipelineId(index), token, eventText(sent)).then((status) => {
-      sent.answer = status === 202 ? "stored" : "refused";
+  #export(index: number, all: readonly SentEvent[]): void {
+    void this.#sluice.export(pipelineId(index), otlpText(all)).then((status) => {
+      for (const sent of all) this.#answered(sent, status === 200);
       this.#meet(`answer: ${status}`);
     });
   }
 
-  #killServer(
-    { clickHouse }: Place,
-    { losesParts, milliseconds }: { losesParts: boolean; milliseconds: number },
-  ): void {
+  #answered(sent: SentEvent, isStored: boolean): void {
+    sent.answer = isStored ? "stored" : "refused";
+    if (!isStored) this.#met("event refused");
+  }
+
+  #post(index: number, sent: SentEvent): void {
+    const token = this.#secrets.get("env:TOKEN")!;
+    void this.#sluice.post(pipelineId(index), token, eventText(sent)).then((status) => {
+      this.#answered(sent, status === 202);
+      this.#meet(`answer: ${status}`);
+    });
+  }
+
+  #alterView(happening: Extract<Happening, { kind: "view" }>): void {
+    const place = this.#place(happening);
+    switch (happening.is) {
+      case "broken":
+        place.clickHouse.breakViews(brokenView);
+        break;
+      case "mended":
+        place.clickHouse.breakViews(undefined);
+        break;
+      case "dropped":
+        place.mayViewLack = true;
+        place.clickHouse.dropViews();
+        break;
+      default:
+        place.mayViewLack = true;
+        this.#edit(happening, () => ({ on_view_error: "skip" }));
+    }
+  }
+
+  #killServer(place: Place, { losesParts, milliseconds }: { losesParts: boolean; milliseconds: number }): void {
+    const { clickHouse } = place;
+    // The target of a view may know a token without its rows, as no reading tells.
+    place.mayViewLack = true;
     clickHouse.kill({ losesParts });
     setTimeout(() => clickHouse.start(), Math.max(fastestStart, milliseconds));
   }
@@ -397,7 +549,7 @@ export class World {
     this.#sluice = new SluiceProcess({
       machine: this.#machine,
       network: this.#network,
-      repository: this.#repository,
+      repository: this.#repositories.first,
       secrets: this.#secrets,
       threads: this.#shape.threads,
       onLogged: (level, sentence, fields) => this.#logged(level, sentence, fields),
@@ -467,7 +619,7 @@ export class World {
     const index = this.#at(pipeline);
     const place = this.#places[index]!;
     place.hasForgotten = true;
-    place.takenAwayBy = this.#repository.newest;
+    place.takenAwayBy = this.#repositories[place.on].newest;
     this.#ledger.forgive(index);
   }
 
@@ -476,7 +628,7 @@ export class World {
     const place = this.#places[index]!;
     if (place.file.state === "Terminated" || !place.file.isThere) return true;
     if (place.takenAwayBy === undefined) return false;
-    const { pipelines = [] } = this.#sluice.reconciler?.snapshot() ?? {};
+    const { pipelines = [] } = this.#sluiceOf(index)?.reconciler?.snapshot() ?? {};
     const of = pipelines.find(({ pipeline_id }) => pipeline_id === pipelineId(index));
     if ((of?.lastAppliedRevision ?? "") > place.takenAwayBy) place.takenAwayBy = undefined;
     return place.takenAwayBy !== undefined;
@@ -488,17 +640,32 @@ export class World {
     this.#commit();
   }
 
+  /** A person changes the files of the Sluice that a pipeline is to run on. Those of the other one stay as they are. */
   #commit(): void {
-    const files = this.#places.flatMap(({ file }, index): [string, string][] =>
-      file.isThere ? [[`${pipelineId(index)}.json`, fileText(index, this.#shape.pipelines[index]!, file)]] : [],
-    );
-    this.#repository.commit(new Map(files));
+    for (const [index, place] of this.#places.entries()) {
+      const { file, on, texts, takeOvers } = place;
+      const take_over = takeOvers[on];
+      const all = { ...file, ...(take_over !== undefined && { take_over }) };
+      if (file.isThere) texts[on] = fileText(index, this.#shape.pipelines[index]!, all);
+      else delete texts[on];
+    }
+    for (const on of ["first", "second"] as const) {
+      const files = this.#places.flatMap(({ texts }, index): [string, string][] =>
+        texts[on] === undefined ? [] : [[`${pipelineId(index)}.json`, texts[on]]],
+      );
+      this.#repositories[on].commit(new Map(files));
+    }
   }
 
   #reprocess(index: number): void {
-    const { engine, life } = this.#sluice;
-    if (engine === undefined) return;
-    void life.run(() => engine.reprocess(pipelineId(index), { mode: "all" })).catch(() => undefined);
+    const { engine, life } = this.#sluiceOf(index) ?? {};
+    if (engine === undefined || life === undefined) return;
+    void life
+      .run(() => engine.reprocess(pipelineId(index), { mode: "all" }))
+      .then(
+        ({ accepted_count }) => this.#met("dead letter reprocessed", accepted_count),
+        () => undefined,
+      );
   }
 
   async #mend(): Promise<void> {
@@ -510,6 +677,7 @@ export class World {
     for (const [index, place] of this.#places.entries()) {
       this.#network.set(`${clickHouseHost(index)}:8123`, { isSilent: false, isRefusing: false });
       place.clickHouse.troubles.length = 0;
+      place.clickHouse.breakViews(undefined);
       place.clickHouse.troubleRate = { inserts: 0, others: 0 };
       const { file } = place;
       const on_uncertain = file.on_uncertain === "pause" ? "insert" : file.on_uncertain;
@@ -524,9 +692,18 @@ export class World {
     for (const [index, place] of this.#places.entries()) {
       if (this.#isAtRest(index)) continue;
       this.#meet("a person acts");
+      this.#goOnWithoutView(index);
       place.file = { ...place.file, max_batch_size: (place.file.max_batch_size % 5) + 2, on_lost: "skip" };
     }
     this.#commit();
+  }
+
+  /** Outside of the window a view that failed is not completed any more: only a person can let it go. */
+  #goOnWithoutView(index: number): void {
+    const place = this.#places[index]!;
+    if (this.#healthOf(index)?.paused?.class !== "view") return;
+    place.mayViewLack = true;
+    place.file = { ...place.file, on_view_error: "skip" };
   }
 
   #isQuiet(): boolean {
@@ -539,49 +716,61 @@ export class World {
 
   /** What is not as it is to be in the end. What is found fast comes first: it is asked after each thing that happens. */
   *#unrest(index: number): Generator<string, void> {
-    const { engine } = this.#sluice;
     const id = pipelineId(index);
-    if (engine === undefined) {
+    // Their dead letters are looked at in the end.
+    if (this.#sluice.engine === undefined || (this.#second !== undefined && this.#second.engine === undefined)) {
       yield `no process runs: ${this.#startFailure}`;
       return;
     }
-    if (!engine.list().some(({ pipeline_id }) => pipeline_id === id)) {
+    const health = this.#healthOf(index);
+    if (health === undefined) {
       yield `${id} is not there`;
       return;
     }
-    const { overall_status, failure, paused, pending_batches, stream } = engine.health(id);
+    const { overall_status, failure, paused, pending_batches, stream, join } = health;
     if (overall_status !== "Running") yield `${id} is ${overall_status}: ${failure ?? ""}`;
     if (paused !== undefined) yield `${id} is paused: ${paused.class}: ${paused.text}`;
     if (pending_batches > 0) yield `${id} has ${pending_batches} pending batches`;
+    if (join !== undefined && join.waiting > 0) yield `${id} has ${join.waiting} joined rows that wait`;
     if (stream?.messages !== 0) yield `${id} has ${stream?.messages ?? "unknown"} events in its stream`;
     for (const text of this.#unreadOf(index)) yield `${id} ${text}`;
   }
 
   /** What of its topic is not read, as far as the group says. */
   *#unreadOf(index: number): Generator<string, void> {
-    if (this.#shape.pipelines[index]!.source !== "kafka") return;
-    const topic = pipelineId(index);
-    const committed = this.#kafka.committed(consumerGroup(topic));
+    for (const topic of topicsOf(index, this.#shape.pipelines[index]!)) yield* this.#unreadIn(topic, pipelineId(index));
+  }
+
+  *#unreadIn(topic: string, id: string): Generator<string, void> {
+    const committed = this.#kafka.committed(consumerGroup(id));
     for (let partition = 0; partition < partitions; partition += 1) {
       const offset = committed.get(`${topic}/${partition}`)?.offset ?? 0;
       const due = this.#kafka.truth.records.filter((one) => one.topic === topic && one.partition === partition);
       const unread = due.filter((one) => one.lost === undefined && one.offset >= offset).length;
-      if (unread > 0) yield `has read partition ${partition} up to ${offset}, and ${unread} records follow`;
+      if (unread > 0) yield `has read partition ${partition} of ${topic} up to ${offset}, and ${unread} records follow`;
     }
   }
 
+  /** The events of its dead letters, in either Sluice. */
   #lettersOf(index: number): number[] {
-    const { engine } = this.#sluice;
-    const queue = engine!.deadLetters(pipelineId(index));
-    const { messages } = queue.list(10_000);
-    return messages.map(({ original_message }) => (JSON.parse(original_message) as { id: number }).id);
+    const id = pipelineId(index);
+    const engines = [this.#sluice.engine, this.#second?.engine].filter((engine) => engine !== undefined);
+    const holding = engines.filter((engine) => engine.list().some(({ pipeline_id }) => pipeline_id === id));
+    return holding
+      .flatMap((engine) => engine.deadLetters(id).list(10_000).messages)
+      .map(({ original_message }) => {
+        const letter = JSON.parse(original_message) as { id?: number; attributes?: { id: string } };
+        return Number(letter.id ?? letter.attributes?.id);
+      });
   }
 
   #logged(level: string, sentence: string, fields: Record<string, unknown>): void {
     this.onLine(`${this.clock.monotonic} ${level} ${sentence} ${JSON.stringify(fields)}`);
     if (level !== "info") this.#meet(`log: ${sentence}`);
+    for (const [effect, times] of effectsOf(sentence, fields)) this.#met(effect, times);
     const { pipeline_id } = fields;
     const index = this.#places.findIndex((_, at) => pipelineId(at) === pipeline_id);
+    if (sentence.startsWith("The consumer group is taken over")) this.#takenOver(index);
     const said = this.#places[index]?.said;
     said?.set(sentence, (said.get(sentence) ?? 0) + 1);
   }
@@ -594,13 +783,22 @@ export class World {
     return this.#places[this.#at(pipeline)]!;
   }
 
+  #met(effect: Effect, times = 1): void {
+    if (times > 0) this.#meet(nameOf(effect), times);
+  }
+
   #meet(what: string, times = 1): void {
     this.met.set(what, (this.met.get(what) ?? 0) + times);
   }
 }
 
+/** Whether a row is that of an event of the world, and not another writer's. */
+function isOurs({ key }: Record<string, unknown>): boolean {
+  return key !== "other";
+}
+
 /** Blocks that another writer inserts: rows that no event of the world is. */
 function blocksOfOthers(count: number): { rows: Record<string, unknown>[] }[] {
-  const row = { id: 0, key: "other", fate: "row", part: 1 };
+  const row = { id: 0, key: "other", fate: "row", part: 1, at: 0, partner: 0 };
   return Array.from({ length: count }, () => ({ rows: [row] }));
 }
