@@ -249,6 +249,7 @@ export class KafkaSource implements Source {
         partitions.hold(feeds);
         this.#lag.held(feeds);
       },
+      onDisowned: () => this.#ownerCheck.doubt(),
     });
   }
 

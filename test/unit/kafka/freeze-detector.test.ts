@@ -93,6 +93,31 @@ test("no write is allowed while the ownership is asked for, also after a freeze 
   }
 });
 
+test("no write is allowed after a doubt either, which is no freeze", async () => {
+  const questions: (() => void)[] = [];
+  let told = 0;
+  const owner = new OwnerCheck(
+    30_000,
+    () => new Promise((resolve) => questions.push(resolve)),
+    () => (told += 1),
+  );
+  owner.begin();
+  try {
+    await owner.passed();
+    owner.doubt();
+    let isAllowed = false;
+    const write = owner.passed().then(() => (isAllowed = true));
+    await turn();
+    expect(isAllowed).toBe(false);
+    questions[0]!();
+    await write;
+    await owner.passed();
+    expect(told).toBe(0);
+  } finally {
+    owner.end();
+  }
+});
+
 /** Lets everything run that is ready. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

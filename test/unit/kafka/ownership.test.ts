@@ -126,11 +126,22 @@ describe("a group is another Sluice's", () => {
     });
   });
 
-  test("that is taken over, after a join: it counts where nothing is known here, elsewhere we have gone on", () => {
+  test("that is taken over, after a join: it counts where it went on beyond us, or nothing is known here", () => {
     const options = { isBeforeJoin: false, over: { takeOver: other.run } };
-    expect(judged([70, claimText(other, 70)], options)).toMatchObject({ taken: new Map(), found: new Map() });
+    expect(judged([70, claimText(other, 70)], options)).toMatchObject({ taken: new Map([[feedOf(0), 70]]) });
+    for (const offset of [50, 30])
+      expect(judged([offset, claimText(other, offset)], options)).toMatchObject({ taken: new Map(), found: new Map() });
     const unknownHere = { ...options, over: { ...options.over, ...nothingKnown } };
     expect(judged([70, claimText(other, 70)], unknownHere)).toMatchObject({ found: new Map([[feedOf(0), 70]]) });
+  });
+
+  test.each<[string, Partial<Known>]>([
+    ["was cut, and reading went back to its end", { readBeforeCut: () => 70 }],
+    ["was begun anew as another topic", { readBeforeCut: () => 60 }],
+    ["was cut, which is undecided", { isCut: () => true }],
+  ])("that is taken over, after a join: what it read does not count in a log that %s", (_what, over) => {
+    const options = { isBeforeJoin: false, over: { takeOver: other.run, ...over } };
+    expect(judged([70, claimText(other, 70)], options)).toMatchObject({ kind: "ours", taken: new Map() });
   });
 });
 

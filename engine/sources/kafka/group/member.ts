@@ -1,6 +1,7 @@
 import type { Consumer, Kafka } from "kafkajs";
 import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
+import { waitAtMost } from "../../../flow/wait-at-most.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import { kafkaPartition } from "../positions/feed.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
@@ -172,11 +173,4 @@ function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<
     .then(() => consumer.disconnect())
     .catch(() => undefined);
   return waitAtMost(longestLeave, left);
-}
-
-/** Resolves when `work` is done, or after so many milliseconds. Rejects where `work` rejects before that. */
-export async function waitAtMost(milliseconds: number, work: Promise<unknown> | undefined): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -3,11 +3,13 @@ import type { Feed } from "../../../core/positions.ts";
 import { Mutex } from "../../../flow/mutex.ts";
 import { retryWhile } from "../../../flow/retry.ts";
 import { sleep } from "../../../flow/sleep.ts";
+import { waitAtMost } from "../../../flow/wait-at-most.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { oneLine } from "../../../peers/foreign-text.ts";
 import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { kafkaPartition } from "../positions/feed.ts";
-import { claimText, type KafkaIdentity } from "./identity.ts";
+import type { GroupState } from "../positions/group-state.ts";
+import { claimOf, claimText, type KafkaIdentity } from "./identity.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Commit, Member, type MemberOptions } from "./member.ts";
 import type { Opening } from "./opening.ts";
@@ -33,7 +35,12 @@ export interface MembershipOptions {
   member(number: number): Omit<MemberOptions, "onAssigned" | "onFailure">;
   /** Called with the partitions that may be read from now on; no others may. */
   onHeld: (feeds: ReadonlySet<Feed>) => void;
+  /** Called when the group turns out to belong to another Sluice: nothing more may be written. */
+  onDisowned: () => void;
 }
+
+/** How long the group is not left because of a last commit, in milliseconds. */
+const lastWait = 1_000;
 
 /**
  * The members of a pipeline in its consumer group, and the partitions that they hold together. After each join it
@@ -43,6 +50,8 @@ export class Membership {
   readonly #options: MembershipOptions;
   #members: Member[] = [];
   readonly #held = new Map<Member, readonly Feed[]>();
+  /** What `onHeld` was last called with. */
+  #read: ReadonlySet<Feed> = new Set();
   /** Counts the assignments: work for an older assignment stops when a newer one arrives. */
   #assignment = 0;
   #foreign = "";
@@ -133,20 +142,44 @@ export class Membership {
   }
 
   async #claimOnce(isCurrent: () => boolean): Promise<void> {
-    const { opening, positions, telemetry, pipeline_id, onHeld, failures } = this.#options;
+    const { opening, positions, telemetry, pipeline_id, failures } = this.#options;
     const state = await opening.read();
     if (!isCurrent()) return;
     const judged = judge(state, opening.known, false);
-    if (judged.kind === "owner") return this.#waitForOwnership(judged.text);
+    if (judged.kind === "owner") return this.#waitForOwnership(judged.text, state);
     this.#reportForeign(judged.foreignMembers);
     if (opening.known.recreated.size > 0) return this.rejoin();
-    await opening.placeNew(state, judged);
+    await opening.placeNew(state, judged, this.#unread(judged.taken));
     const held = new Set([...this.#held.values()].flat());
     await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
     if (!isCurrent()) return;
     failures.clear("the consumer group");
     telemetry.assigned({ pipeline_id, partitions: byTopic(held) });
-    onHeld(held);
+    this.#hold(held);
+  }
+
+  #hold(feeds: ReadonlySet<Feed>): void {
+    this.#read = feeds;
+    this.#options.onHeld(feeds);
+  }
+
+  /**
+   * Of the offsets that a run which is taken over went on to until it left the group, those of partitions of which nothing
+   * is read or pending here.
+   */
+  #unread(taken: ReadonlyMap<Feed, number>): Map<Feed, number> {
+    const { positions } = this.#options;
+    return new Map([...taken].filter(([feed]) => !this.#read.has(feed) && positions.isSettled(feed)));
+  }
+
+  /** Commits what is final where the last claim is ours, so that the other owner need not write it again. */
+  async #commitOwn({ partitions }: GroupState): Promise<void> {
+    const { identity, positions } = this.#options;
+    const own = partitions.filter(({ committed }) => {
+      return committed !== undefined && claimOf(committed.metadata, committed.offset)?.run === identity.run;
+    });
+    const offsets = new Map(own.map(({ feed }) => [feed, positions.final(feed)!] as const));
+    await waitAtMost(lastWait, this.commit(offsets)).catch(() => undefined);
   }
 
   #reportForeign(members: string[]): void {
@@ -187,21 +220,26 @@ export class Membership {
 
   /** Stops reading and leaves the group. Resolves with the number of this assignment. */
   async #leaveGroup(): Promise<number> {
-    this.#options.onHeld(new Set());
+    this.#hold(new Set());
     const assignment = (this.#assignment += 1);
     await this.#stopMembers();
     return assignment;
   }
 
-  /** Called when another Sluice owns the group: leaves it, reads nothing, and joins again when the group is ours. */
-  async #waitForOwnership(text: string): Promise<void> {
-    const { opening, signals } = this.#options;
+  /**
+   * Called when another Sluice owns the group, which stands so: writes and reads nothing, leaves it, and joins again when the
+   * group is ours.
+   */
+  async #waitForOwnership(text: string, state: GroupState): Promise<void> {
+    const { opening, signals, onDisowned } = this.#options;
+    onDisowned();
+    await this.#commitOwn(state);
     const assignment = await this.#leaveGroup();
     let reason = text;
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
       await opening.wait({ class: "owner", text: reason }, attempt, signals);
       const judged = await opening.read().then(
-        (state) => judge(state, opening.known, false),
+        (now) => judge(now, opening.known, false),
         () => undefined,
       );
       if (judged?.kind === "owner") reason = judged.text;

@@ -1,6 +1,6 @@
 import { sleep } from "../../../flow/sleep.ts";
+import { waitAtMost } from "../../../flow/wait-at-most.ts";
 import type { Feed } from "../../../core/positions.ts";
-import { waitAtMost } from "./member.ts";
 
 /**
  * The time from one commit to the next one, in milliseconds: each costs a request. What was written since is written again

@@ -1,16 +1,18 @@
 /**
- * Checks before each write whether the process or its machine was frozen, and if so, whether this pipeline still owns
- * the group: the group may have given its partitions to others.
+ * Checks before each write whether this pipeline still owns the group, where that is in doubt: the process or its machine
+ * was frozen, so that the group may have given its partitions to others, or another Sluice was seen in it.
  */
 export class OwnerCheck {
   readonly #freezes: FreezeDetector;
   readonly #check: () => Promise<void>;
   readonly #onFrozen: () => void;
   #checking: Promise<void> | undefined;
-  /** Freezes after which the ownership was confirmed. */
+  /** Doubts that are no freezes. */
+  #others = 0;
+  /** Doubts after which the ownership was confirmed. */
   #confirmed = 0;
-  /** The freeze that is being looked at was told. */
-  #isTold = false;
+  /** Freezes that were told. */
+  #told = 0;
 
   /**
    * `sessionTimeout`: milliseconds without a heartbeat after which the group removes a member. `check` resolves when
@@ -31,24 +33,38 @@ export class OwnerCheck {
     this.#freezes.end();
   }
 
+  /** Another Sluice was seen in the group: the next write needs a check. */
+  doubt(): void {
+    this.#others += 1;
+  }
+
   /**
-   * Resolves when a write is allowed: at once, unless there was a freeze; then not before `check` has confirmed the
-   * ownership, whoever asks meanwhile. Rejects as `check` does, and then the next write needs a check as well.
+   * Resolves when a write is allowed: at once, unless there was a freeze or a doubt; then not before `check` has confirmed
+   * the ownership, whoever asks meanwhile. Rejects as `check` does, and then the next write needs a check as well.
    */
   passed(): Promise<void> {
-    if (this.#freezes.count === this.#confirmed) return Promise.resolve();
+    if (this.#doubts === this.#confirmed) return Promise.resolve();
     return (this.#checking ??= this.#ask().finally(() => (this.#checking = undefined)));
   }
 
+  get #doubts(): number {
+    return this.#freezes.count + this.#others;
+  }
+
   async #ask(): Promise<void> {
-    if (!this.#isTold) this.#onFrozen();
-    this.#isTold = true;
-    // An answer says nothing of a freeze that came after the question.
-    for (let asked = this.#freezes.count; asked !== this.#confirmed; asked = this.#freezes.count) {
+    // An answer says nothing of a doubt that came after the question.
+    for (let asked = this.#doubts; asked !== this.#confirmed; asked = this.#doubts) {
+      this.#tell();
       await this.#check();
       this.#confirmed = asked;
     }
-    this.#isTold = false;
+  }
+
+  /** Once for each check that freezes ask for, however often it is tried. */
+  #tell(): void {
+    const freezes = this.#freezes.count;
+    if (freezes !== this.#told) this.#onFrozen();
+    this.#told = freezes;
   }
 }
 

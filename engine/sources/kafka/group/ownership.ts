@@ -34,7 +34,10 @@ export type Judgement =
       foreign: Map<Feed, number>;
       /** The group's offsets of partitions without a local offset. */
       found: Map<Feed, number>;
-      /** Partitions of a run that is taken over, before a join: the next offset. Later they have local offsets. */
+      /**
+       * Partitions of a run that is taken over: the next offset. After a join only those in which that run has gone on
+       * beyond the local offset, which was not set back meanwhile because events were gone.
+       */
       taken: Map<Feed, number>;
       /** Partitions without an offset, both here and in the group. */
       fresh: Feed[];
@@ -67,7 +70,7 @@ export function judge(state: GroupState, known: Known, isBeforeJoin: boolean): J
 
 function judgePartition(
   { feed, committed }: PartitionState,
-  { next, takeOver, isCut, recreated }: Known,
+  { next, takeOver, isCut, readBeforeCut, recreated }: Known,
   { isBeforeJoin, isPerson }: { isBeforeJoin: boolean; isPerson: boolean },
   judged: Extract<Judgement, { kind: "ours" }>,
 ): void {
@@ -77,7 +80,10 @@ function judgePartition(
     return;
   }
   const claim = claimOf(committed.metadata, committed.offset);
-  if (isBeforeJoin && claim !== undefined && claim.run === takeOver) judged.taken.set(feed, committed.offset);
+  const isTakenOver = claim !== undefined && claim.run === takeOver;
+  const wasSetBack = isCut(feed) || readBeforeCut(feed) !== undefined;
+  const isFurther = local !== undefined && committed.offset > local && !wasSetBack;
+  if (isTakenOver && (isBeforeJoin || isFurther)) judged.taken.set(feed, committed.offset);
   else if (local === undefined) {
     // A claim on a topic that was created again belongs to the former topic.
     if (claim !== undefined && recreated.has(kafkaPartition(feed)!.topic)) judged.fresh.push(feed);
