@@ -44,6 +44,8 @@ export interface PipelineHealth {
   paused?: Pause;
   /** Why the target cannot drop repeated inserts, with the statement that corrects that; absent if it can. */
   at_least_once?: string;
+  /** Settings of the target's user that may change rows, with what they may do; absent for none. */
+  profile_remark?: string;
   /** Absent while it cannot be opened: what it holds is not known then. */
   stream?: BoundedStreamState;
   /** Batches that are prepared and not yet committed. */

@@ -17,7 +17,8 @@ export type Answer = { kind: "ok" } | { kind: "refused" | "unknown"; failure: Fa
 
 /** The answer to a check, with what the table is like, and the columns that `Readiness` has. */
 export type CheckAnswer =
-  Exclude<Answer, { kind: "ok" }> | { kind: "ok"; table?: TableOrder; zeroed?: string[]; atLeastOnce?: string };
+  | Exclude<Answer, { kind: "ok" }>
+  | { kind: "ok"; table?: TableOrder; zeroed?: string[]; atLeastOnce?: string; profileRemark?: string };
 
 export interface Failure {
   class: "transient" | "disk" | "row" | "partitions" | "view" | "setup";
@@ -128,6 +129,8 @@ export interface Sink {
   check(signal: AbortSignal): Promise<CheckAnswer>;
   /** Why the target cannot drop a repeated insert, with the statement that changes that; undefined if it can. Known after `open`. */
   readonly atLeastOnce: string | undefined;
+  /** Settings of the user that may change rows and are left as they are, with what they may do; absent for none. Known after `open`. */
+  readonly profileRemark?: string | undefined;
   /** How many tables it has created, as the file asks for it; absent for none. */
   readonly created?: number;
   /**

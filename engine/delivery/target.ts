@@ -20,6 +20,8 @@ export class Target {
   #written: LastWritten | undefined;
   /** Why a repeat is not recognised, by the last report; null before the first report. */
   #atLeastOnce: string | undefined | null = null;
+  /** What settings may change rows, by the last report; null before the first report. */
+  #profileRemark: string | undefined | null = null;
   /** How many tables each sink was reported to have created. */
   readonly #created = new WeakMap<Sink, number>();
 
@@ -35,7 +37,7 @@ export class Target {
       const answer = await pauses.answerOf("a query of the table's state", sink.read(true, pauses.leave));
       pauses.leaveIfAborted();
       if (answer.kind === "read") {
-        this.#reportAtLeastOnce(sink);
+        this.#report(sink);
         return answer.reading;
       }
       await pauses.wait(answer.failure, attempt, sink);
@@ -55,7 +57,7 @@ export class Target {
     for (let attempt = failures; ; attempt += 1) {
       const opened = await this.open(sink);
       if (opened.kind === "ok") {
-        this.#reportAtLeastOnce(sink);
+        this.#report(sink);
         return;
       }
       await this.#options.pauses.wait(opened.failure, attempt, sink);
@@ -103,8 +105,20 @@ export class Target {
     return last.description === description || (altered > 0 && last.time > altered);
   }
 
-  #reportAtLeastOnce(sink: Sink): void {
+  #report(sink: Sink): void {
     this.#reportCreated(sink);
+    this.#reportAtLeastOnce(sink);
+    this.#reportProfile(sink);
+  }
+
+  #reportProfile({ profileRemark: remark }: Sink): void {
+    if (remark === this.#profileRemark) return;
+    this.#profileRemark = remark;
+    const { pipeline_id, telemetry } = this.#options;
+    telemetry.profileRemark({ pipeline_id, ...(remark !== undefined && { remark }) });
+  }
+
+  #reportAtLeastOnce(sink: Sink): void {
     const { atLeastOnce: reason } = sink;
     if (reason === this.#atLeastOnce) return;
     this.#atLeastOnce = reason;

@@ -70,6 +70,7 @@ export interface EngineMetrics {
   paused: Gauge<"pipeline_id" | "class">;
   pausedSeconds: Counter<"pipeline_id" | "class">;
   atLeastOnce: Gauge<"pipeline_id">;
+  profileRemark: Gauge<"pipeline_id">;
   threadDeaths: Counter;
 }
 
@@ -373,6 +374,11 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     atLeastOnce: gauge(
       "sluice_pipeline_at_least_once",
       "1 if the target cannot drop a repeated insert: delivery is at least once.",
+      "pipeline_id",
+    ),
+    profileRemark: gauge(
+      "sluice_pipeline_profile_remark",
+      "1 if the settings profile of the target's user has settings that may change rows.",
       "pipeline_id",
     ),
     threadDeaths: counter("sluice_thread_deaths_total", "Pipeline threads that died and were replaced."),

@@ -287,6 +287,19 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.log.warn({ pipeline_id, reason }, "The target cannot drop a repeated insert: delivery is at least once.");
   }
 
+  profileRemark({ pipeline_id, remark }: EventOf<"profileRemark">): void {
+    const observed = this.observed(pipeline_id);
+    this.metrics.profileRemark.set({ pipeline_id }, remark === undefined ? 0 : 1);
+    if (remark === undefined) {
+      if (observed.profile_remark !== undefined)
+        this.log.info({ pipeline_id }, "The settings profile has no setting any more that may change rows.");
+      delete observed.profile_remark;
+      return;
+    }
+    observed.profile_remark = remark;
+    this.log.warn({ pipeline_id, remark }, "The settings profile of the target's user may change rows.");
+  }
+
   threadDied({ pipelines, error }: EventOf<"threadDied">): void {
     this.metrics.threadDeaths.inc();
     this.log.error({ pipelines, error }, "A pipeline thread died; its pipelines are started again.");

@@ -172,6 +172,7 @@ class Observed {
   /** By class: a source and a target may pause a pipeline at the same time. */
   readonly #pauses = new Map<Pause["class"], { pause: Pause; began: number }>();
   at_least_once?: string;
+  profile_remark?: string;
   keys?: KeysHeld;
   join?: JoinHeld;
   source?: SourceLag;

@@ -101,6 +101,8 @@ export interface Telemetry {
    * it.
    */
   atLeastOnce(event: { pipeline_id: string; reason?: string }): void;
+  /** Reported at each change of the settings of the target's user that may change rows: `remark` names them. */
+  profileRemark(event: { pipeline_id: string; remark?: string }): void;
   /** The buffer is full, or has room again after `seconds`; `component` takes the events, by default the `ingestor`. */
   backpressure(event: { pipeline_id: string; component?: Receiver; active: boolean; seconds: number }): void;
   threadDied(event: { pipelines: string[]; error: string }): void;

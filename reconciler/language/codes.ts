@@ -120,6 +120,9 @@ export const codes = {
   AT_LEAST_ONCE: warning(
     "With `sluice validate --resolve`: the table, or one that a view of it writes to, does not drop a repeated insert.",
   ),
+  PROFILE_SETTINGS: warning(
+    "With `sluice validate --resolve`: the settings profile of the sink's user has a setting that may change rows; the message says how.",
+  ),
   NULL_BECOMES_ZERO: warning(
     "With `sluice validate --resolve`: a column that is not Nullable and has no DEFAULT stores a zero value for a field that is null or absent.",
   ),

@@ -15,6 +15,7 @@ export type ConditionType =
   | "Stalled"
   | "Drifted"
   | "AtLeastOnce"
+  | "ProfileSettings"
   | "ForeignMembers"
   | "Unmatched"
   | "SecretMissing"
@@ -25,8 +26,8 @@ export type ConditionType =
 /**
  * A condition as kstatus knows it. All but `Ready` and `SourceVerified` exist only while they are True. `Drifted`: it
  * was changed through the engine and not in its file; it may still be Ready. The following do not affect `Ready`: the
- * target cannot drop a repeated insert, so rows may be in the table twice (`AtLeastOnce`); the consumer group has
- * members that are not Sluice, and their partitions are not read (`ForeignMembers`); left events of its join find no right
+ * target cannot drop a repeated insert, so rows may be in the table twice (`AtLeastOnce`); the settings
+ * profile of its user may change rows (`ProfileSettings`); the consumer group has members that are not Sluice, and their partitions are not read (`ForeignMembers`); left events of its join find no right
  * event, so there are no rows (`Unmatched`); a secret is missing, so the pipeline cannot be started again (`SecretMissing`); it is not changed until it is resumed (`Suspended`); it is kept
  * at an earlier commit (`Pinned`).
  */
@@ -55,11 +56,12 @@ export interface Observation {
 
 /** The conditions of a pipeline. */
 export function conditionsOf(observation: Observation): Condition[] {
-  const { at_least_once, foreign_members: members = [], pipeline_id = "" } = observation.health ?? {};
+  const { at_least_once, profile_remark, foreign_members: members = [], pipeline_id = "" } = observation.health ?? {};
   return [
     ...ownConditions(observation),
     ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
+    ...(profile_remark === undefined ? [] : [profileSettings(profile_remark)]),
     ...(members.length === 0 ? [] : [foreignMembers(pipeline_id, members)]),
     ...noMatches(observation.health),
     ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
@@ -266,6 +268,10 @@ function pendingBatches(health: PipelineHealth | undefined): string | undefined 
 
 function atLeastOnce(message: string): Condition {
   return { type: "AtLeastOnce", status: "True", reason: "TargetCannotDeduplicate", message };
+}
+
+function profileSettings(message: string): Condition {
+  return { type: "ProfileSettings", status: "True", reason: "SettingsMayChangeRows", message };
 }
 
 /** Their names are any text, and there may be any number of them. */

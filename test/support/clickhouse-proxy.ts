@@ -18,14 +18,20 @@ export interface Asked {
 /**
  * What becomes of a request.
  *
- * - `pass`: it goes to the server, with `parameters` (settings) and `headers` put in, and its answer comes back.
+ * - `pass`: it goes to the server, with `parameters` (settings) and `headers` put in, and its answer comes back. The settings
+ *   of `profile` come first, where the request brings none of that name: it decides over them as over a profile.
  * - `answer`: the server never sees it; this is said instead.
  * - `drop`: the server never sees it, and the connection breaks.
  * - `lose`: the server carries it out, and then the connection breaks instead of its answer.
  * - `hang`: the server never sees it, and nothing ever comes back.
  */
 export type Fate =
-  | { kind: "pass"; parameters?: Record<string, string>; headers?: Record<string, string> }
+  | {
+      kind: "pass";
+      parameters?: Record<string, string>;
+      headers?: Record<string, string>;
+      profile?: Readonly<Record<string, string>>;
+    }
   | { kind: "answer"; status: number; headers?: Record<string, string>; body: string }
   | { kind: "drop" }
   | { kind: "lose" }
@@ -155,6 +161,7 @@ export class ClickHouseProxy {
   async #ask({ method, headers, url }: IncomingMessage, body: Buffer, fate: Fate): Promise<Said> {
     const to = new URL(url ?? "/", this.#upstream);
     const put = fate.kind === "pass" ? fate : undefined;
+    if (put?.profile !== undefined) to.search = new URLSearchParams({ ...put.profile, ...parametersOf(to) }).toString();
     for (const [name, value] of Object.entries(put?.parameters ?? {})) to.searchParams.set(name, value);
     const { connection: _connection, "transfer-encoding": _encoding, ...kept } = headers;
     const own = { ...kept, ...put?.headers, "content-length": body.length };
@@ -164,6 +171,10 @@ export class ClickHouseProxy {
     const { connection: _, ...said } = answer.headers;
     return { status: answer.statusCode ?? 502, headers: said, body: await bodyOf(answer) };
   }
+}
+
+function parametersOf({ searchParams }: URL): Record<string, string> {
+  return Object.fromEntries(searchParams);
 }
 
 /** A SELECT comes as the body; an INSERT in the address, with its rows as the body. */

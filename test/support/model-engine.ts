@@ -20,6 +20,7 @@ interface ModelPipeline extends PipelineView, Intake {
   letters: number;
   paused?: PipelineHealth["paused"];
   at_least_once?: string;
+  profile_remark?: string;
   source?: PipelineHealth["source"];
   foreign_members?: string[];
   keys?: PipelineHealth["keys"];
@@ -105,7 +106,7 @@ export class ModelEngine implements AppliedEngine {
   get(pipeline_id: string): PipelineView {
     const { held: _held, pending: _pending, letters: _letters, ...rest } = this.#of(pipeline_id);
     const { paused: _paused, at_least_once: _atLeastOnce, source: _source, ...more } = rest;
-    const { foreign_members: _members, keys: _keys, ...view } = more;
+    const { foreign_members: _members, keys: _keys, profile_remark: _remark, ...view } = more;
     return view;
   }
 
@@ -115,7 +116,7 @@ export class ModelEngine implements AppliedEngine {
 
   health(pipeline_id: string): PipelineHealth {
     const { config, status, failure, created_at, updated_at, ...facts } = this.#of(pipeline_id);
-    const { held, pending, letters, paused, at_least_once, source, foreign_members, keys } = facts;
+    const { held, pending, letters, paused, at_least_once, profile_remark, source, foreign_members, keys } = facts;
     return {
       pipeline_id,
       pipeline_name: config.name,
@@ -123,6 +124,7 @@ export class ModelEngine implements AppliedEngine {
       ...(failure !== undefined && { failure }),
       ...(paused !== undefined && { paused }),
       ...(at_least_once !== undefined && { at_least_once }),
+      ...(profile_remark !== undefined && { profile_remark }),
       ...(source !== undefined && { source }),
       ...(foreign_members !== undefined && { foreign_members }),
       ...(keys !== undefined && { keys }),

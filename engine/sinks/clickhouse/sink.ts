@@ -15,6 +15,7 @@ import { commonSettings, insertStatement, newerSettings, tokenSetting } from "./
 import { Inserter, PartitionLimit } from "./insert/inserter.ts";
 import { BlockProbe } from "./insert/probe.ts";
 import { knownOf, readProfile, refusalOf } from "./insert/profile.ts";
+import { reviewOf } from "./insert/profile-review.ts";
 import { encodersFor, RowEncoders, type Schemas } from "./encode/row-encoders.ts";
 import { BufferPool } from "./encode/buffer-pool.ts";
 import { JsonRowWriter } from "./encode/json-row-writer.ts";
@@ -24,7 +25,7 @@ import { type ColumnInfo, findColumns, findTable, type TableInfo } from "./targe
 import { TargetReader } from "./target/target-reader.ts";
 import { writtenTablesOf } from "./target/written-tables.ts";
 import { withTimeLimit } from "./transport/time-limit.ts";
-import { whyTooOld } from "./target/version.ts";
+import { readVersion, whyTooOld } from "./target/version.ts";
 
 /** What the sink is made with beside its config. */
 export interface ClickHouseTools {
@@ -52,6 +53,9 @@ const metadataTimeout = 30_000;
 /** The most characters of what is wrong with a target: it names the statements that would create it. */
 const longestSetup = 20_000;
 
+/** Versions of a server that are remembered at a time. */
+const mostVersions = 16;
+
 /** Bytes that this thread keeps for the bodies of inserts: those of small batches. To large ones a new buffer costs little. */
 const keptBytes = 16 * 1024 * 1024;
 const bodies = new BufferPool(keptBytes);
@@ -75,6 +79,11 @@ export class ClickHouseSink implements Sink {
   #columns: readonly ColumnInfo[] = [];
   /** Settings of inserts that not every server knows; undefined where it cannot be asked. */
   #newerSettings: ClickHouseSettings | undefined;
+  /** Settings of inserts that the profile has otherwise. */
+  #corrections: ClickHouseSettings = {};
+  #remarks: readonly string[] = [];
+  /** The versions of the server whose settings were asked for. */
+  readonly #versions = new Set<string>();
   #hasWarned = false;
   #created = 0;
   /** The server that answered last about a table that is not replicated, and those before it. */
@@ -103,6 +112,12 @@ export class ClickHouseSink implements Sink {
     return reason && clippedTo(this.#connection.redact(reason), longestSetup);
   }
 
+  get profileRemark(): string | undefined {
+    if (this.#remarks.length === 0) return undefined;
+    const text = `the settings profile of user ${this.#connection.username} has ${this.#remarks.join("; ")}`;
+    return clippedTo(this.#connection.redact(text), longestSetup);
+  }
+
   get created(): number {
     return this.#created;
   }
@@ -118,8 +133,7 @@ export class ClickHouseSink implements Sink {
 
   check(signal: AbortSignal): Promise<CheckAnswer> {
     return withTimeLimit(signal, metadataTimeout, (limited) => {
-      const select = selectOn(this.#connection, limited);
-      return this.#asked(select, async () => {
+      return this.#asked(limited, async (select) => {
         const { sink, options } = this.#options;
         const table = await findTable(select, sink.connection_params.database, sink.table);
         if (table === undefined) return options.create_table ? { kind: "ok" } : this.#setup(missingTable(sink));
@@ -132,18 +146,24 @@ export class ClickHouseSink implements Sink {
           ...(fit.encoders.zeroed.length > 0 && { zeroed: fit.encoders.zeroed }),
           ...(order !== undefined && { table: order }),
           ...(atLeastOnce !== undefined && { atLeastOnce: this.#connection.redact(atLeastOnce) }),
+          ...(this.profileRemark !== undefined && { profileRemark: this.profileRemark }),
         };
       });
     });
   }
 
   /** What `work` finds out about a server that is new enough. */
-  #asked<Given extends Answer>(select: Select, work: () => Promise<Given>): Promise<Given | FailedAnswer> {
+  #asked<Given extends Answer>(
+    limited: AbortSignal,
+    work: (select: Select, version: string) => Promise<Given>,
+  ): Promise<Given | FailedAnswer> {
     return asAnswer<Given | FailedAnswer>(
       this.#connection,
       async () => {
-        const tooOld = await whyTooOld(select);
-        return tooOld === undefined ? work() : this.#setup(tooOld);
+        // A server that is too old may not know the settings of other queries.
+        const version = await readVersion(selectOn(this.#connection, limited, {}));
+        const tooOld = whyTooOld(version);
+        return tooOld === undefined ? work(selectOn(this.#connection, limited), version) : this.#setup(tooOld);
       },
       statementAnswer,
     );
@@ -166,8 +186,7 @@ export class ClickHouseSink implements Sink {
   }
 
   #open(limited: AbortSignal): Promise<Answer> {
-    const select = selectOn(this.#connection, limited);
-    return this.#asked(select, async () => {
+    return this.#asked(limited, async (select, version) => {
       const found = await this.#findOrCreate(select, limited);
       if (found === undefined) return this.#setup(missingTable(this.#options.sink));
       const table = this.#altersTable ? await this.#withColumns(select, found, limited) : found;
@@ -175,6 +194,7 @@ export class ClickHouseSink implements Sink {
       if ("kind" in fit) return fit;
       [this.#encoders, this.#columns] = [fit.encoders, fit.columns];
       this.#description = table.create_table_query;
+      this.#noteVersion(version);
       await this.#reader.learn(select, table);
       return { kind: "ok" };
     });
@@ -184,10 +204,12 @@ export class ClickHouseSink implements Sink {
     const cached = isFresh ? undefined : this.#reader.cached;
     if (cached !== undefined) return { kind: "read", reading: cached };
     const read = await this.#readNow(signal);
-    // The table was dropped while rows were written, or altered: its new columns decide how the next rows are encoded.
+    // The table was dropped while rows were written, or altered: its new columns decide how the next rows are encoded. A
+    // server of another version may know other settings.
     const isMissing = read.kind === "missing" && this.#options.options.create_table;
     const isAltered = read.kind === "read" && read.reading.description !== this.#description;
-    const opened = isMissing || isAltered ? await this.open(signal) : undefined;
+    const isUpgraded = this.#reader.version !== undefined && !this.#versions.has(this.#reader.version);
+    const opened = isMissing || isAltered || isUpgraded ? await this.open(signal) : undefined;
     if (opened !== undefined && opened.kind !== "ok") return opened;
     const found = isMissing ? await this.#readNow(signal) : read;
     return found.kind === "missing" ? this.#setup(missingTable(this.#options.sink)) : found;
@@ -205,6 +227,12 @@ export class ClickHouseSink implements Sink {
       () => withTimeLimit(signal, metadataTimeout, read),
       statementAnswer,
     );
+  }
+
+  /** Servers behind one address may answer in turn, while they are upgraded. */
+  #noteVersion(version: string): void {
+    if (this.#versions.size >= mostVersions) this.#versions.clear();
+    this.#versions.add(version);
   }
 
   /** One that takes the place of another is no sign of several; one that comes back is. */
@@ -307,11 +335,14 @@ export class ClickHouseSink implements Sink {
     const profile = await readProfile(select, names);
     this.#inserter.partitions.learn(profile);
     this.#newerSettings = profile && knownOf(profile, newerSettings);
-    return profile && refusalOf(profile, { ...wanted, ...this.#newerSettings }, this.#connection.username);
+    const review = profile && reviewOf(profile, new Set(names));
+    [this.#corrections, this.#remarks] = [review?.corrections ?? {}, review?.remarks ?? []];
+    const all = { ...wanted, ...this.#newerSettings, ...this.#corrections };
+    return profile && refusalOf(profile, all, this.#connection.username);
   }
 
   get #insertSettings(): ClickHouseSettings {
-    return { ...commonSettings(this.#encoders.isStructured), ...this.#newerSettings };
+    return { ...commonSettings(this.#encoders.isStructured), ...this.#newerSettings, ...this.#corrections };
   }
 
   #setup(text: string): FailedAnswer {

@@ -44,6 +44,7 @@ function remarkOf(one: PipelineHealth): string {
     foreignMembersOf(one),
     unmatched(one)?.message,
     one.at_least_once,
+    one.profile_remark,
   ].filter((text) => text !== undefined);
   return found ?? "";
 }
@@ -59,6 +60,7 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
     ["paused because", one.paused?.text],
     ["way out", one.paused?.way_out],
     ["delivery is at-least-once", one.at_least_once],
+    ["settings that may change rows", one.profile_remark],
     ["group members that are not Sluice", foreignMembersOf(one)],
     ...positionFacts(one),
     ["pending batches", one.pending_batches],

@@ -55,11 +55,12 @@ async function problemsOf(pipeline: DesiredPipeline, engine: Engine): Promise<Pr
   const readiness = await engine.check(config, isEmbedded ? { ...options, create_table: true } : options);
   if (readiness.kind !== "ready") return [problemOf(pipeline, readiness)];
   if (isEmbedded) return [];
-  const { table, zeroed = [], atLeastOnce } = readiness;
+  const { table, zeroed = [], atLeastOnce, profileRemark } = readiness;
   return [
     ...(table === undefined ? [] : foundOrder(pipeline, table)),
     ...zeroProblems(pipeline, zeroed),
     ...(atLeastOnce === undefined ? [] : [repeatProblem(pipeline, atLeastOnce)]),
+    ...(profileRemark === undefined ? [] : [profileProblem(pipeline, profileRemark)]),
   ];
 }
 
@@ -67,6 +68,12 @@ function repeatProblem(pipeline: DesiredPipeline, reason: string): Problem {
   const path = ["sink", "table"];
   const expected = "a table that drops repeated inserts, as all do that its views write to";
   return problem("AT_LEAST_ONCE", pipeline.place(path), { path, expected, found: printable(reason, longest) });
+}
+
+function profileProblem(pipeline: DesiredPipeline, remark: string): Problem {
+  const path = ["sink", "connection_params", "username"];
+  const expected = "a user whose settings profile changes nothing about rows";
+  return problem("PROFILE_SETTINGS", pipeline.place(path), { path, expected, found: printable(remark, longest) });
 }
 
 function zeroProblems(pipeline: DesiredPipeline, zeroed: readonly string[]): Problem[] {

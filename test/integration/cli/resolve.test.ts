@@ -7,6 +7,7 @@ import type { TestClickHouse } from "../../support/clickhouse.ts";
 import { useClickHouse } from "../../support/shared-clickhouse.ts";
 import { runCommand } from "../../support/command.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
+import { ProfileProxy } from "../sink/profile-proxy.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 
 const window = "SETTINGS non_replicated_deduplication_window = 1000";
@@ -136,6 +137,15 @@ describe("sluice validate --resolve", () => {
     const { code, problems } = await resolved(onServer({ id: "forgets" }));
     expect([code, problems.map((one) => one.code)]).toEqual([0, ["AT_LEAST_ONCE"]]);
     expect(problems[0]?.message).toContain("default.forgets remembers 0 inserts; run ALTER TABLE");
+  });
+
+  test("a setting of the user that may change rows is a warning", { tags: ["rest"] }, async () => {
+    const proxy = await ProfileProxy.start(clickhouse);
+    proxy.use({ join_use_nulls: "1" });
+    const { code, problems } = await resolved(onServer({ id: "goods" }, undefined, new URL(proxy.url).port));
+    await proxy.close();
+    expect([code, problems.map((one) => one.code)]).toEqual([0, ["PROFILE_SETTINGS"]]);
+    expect(problems[0]?.message).toContain("join_use_nulls = 1, which decides whether");
   });
 
   test("a server that does not answer is a warning: it may answer where the pipeline runs", async () => {

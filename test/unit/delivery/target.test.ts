@@ -7,9 +7,10 @@ import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 
 /** A target, and what it told of tables that cannot drop a repeat. */
-function opened(written?: LastWritten): { target: Target; told: unknown[] } {
+function opened(written?: LastWritten, given?: Telemetry): { target: Target; told: unknown[] } {
   const told: unknown[] = [];
-  const telemetry = { atLeastOnce: (facts: unknown) => told.push(facts) } as unknown as Telemetry;
+  const noting = { atLeastOnce: (facts: unknown) => told.push(facts), profileRemark: () => undefined };
+  const telemetry = given ?? (noting as unknown as Telemetry);
   const [leave, drain] = [new AbortController(), new AbortController()];
   const pause = new RetryPause("p", telemetry, () => Promise.resolve());
   const pauses = new Pauses(pause, { leave: leave.signal, drain: drain.signal });
@@ -28,6 +29,17 @@ test("why a table cannot drop a repeat is told when it is opened, once, and agai
     await target.reopen(one, 1);
   }
   expect(told).toEqual([{ pipeline_id: "p", reason }, { pipeline_id: "p" }]);
+});
+
+test("settings that may change rows are told when the table is opened, once, and again when they are others", async () => {
+  const told: unknown[] = [];
+  const telemetry = { atLeastOnce: () => undefined, profileRemark: (facts: unknown) => told.push(facts) };
+  const { target } = opened(undefined, telemetry as unknown as Telemetry);
+  const remark = "it has a setting";
+  for (const profileRemark of [undefined, remark, remark, undefined]) {
+    await target.reopen({ ...sink(undefined), profileRemark }, 1);
+  }
+  expect(told).toEqual([{ pipeline_id: "p" }, { pipeline_id: "p", remark }, { pipeline_id: "p" }]);
 });
 
 const written: LastWritten = { revision: 2, table: "one", description: "as it was", time: 5_000 };

@@ -7,6 +7,7 @@ import { RequestError } from "../../../engine/sinks/clickhouse/transport/request
 
 interface Held {
   value: string;
+  isChanged: boolean;
   min: string | null;
   max: string | null;
   readonly: number;
@@ -24,7 +25,7 @@ function failing(code: number): Select {
 
 /** A profile that lets everything be set, but for what a test says. */
 function profile(changes: Record<string, Partial<Held> | undefined> = {}): Profile {
-  const free: Held = { value: "", min: null, max: null, readonly: 0 };
+  const free: Held = { value: "", isChanged: false, min: null, max: null, readonly: 0 };
   const held = new Map<string, Held>(
     [...Object.keys(wanted), tokenSetting, limit, "readonly"].map((name) => [name, free]),
   );

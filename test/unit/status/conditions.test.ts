@@ -62,6 +62,15 @@ describe("a pipeline that runs", () => {
     ]);
   });
 
+  test("and whose user has settings that may change rows is Ready, and names them", () => {
+    const why = "the settings profile of user u has join_use_nulls = 1";
+    engine.change("orders", { profile_remark: why });
+    expect(conditions()).toEqual([
+      expect.objectContaining({ type: "Ready", status: "True" }),
+      { type: "ProfileSettings", status: "True", reason: "SettingsMayChangeRows", message: why },
+    ]);
+  });
+
   test("and whose target cannot drop repeats says so beside whatever else there is to say", () => {
     engine.change("orders", { at_least_once: "no window", paused: undefined });
     const refused = changeFor({

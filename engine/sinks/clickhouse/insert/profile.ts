@@ -8,6 +8,8 @@ import { isUnreadable } from "../transport/request-error.ts";
 /** A setting in the profile of this user. */
 interface ProfileSetting {
   value: string;
+  /** Whether a profile, or the server's configuration, sets it. */
+  isChanged: boolean;
   min: string | null;
   max: string | null;
   /** 1 where the profile forbids changing it. */
@@ -17,11 +19,16 @@ interface ProfileSetting {
 /** Settings by name, without those that the server does not know. */
 export type Profile = ReadonlyMap<string, ProfileSetting>;
 
-/** The settings `names` and `readonly` in the profile; undefined where that cannot be read. Throws a RequestError. */
+/**
+ * The settings `names` and `readonly` in the profile, and all that it changes. Undefined where the user may not read it.
+ * Throws a RequestError.
+ */
 export async function readProfile(select: Select, names: readonly string[]): Promise<Profile | undefined> {
   const list = ["readonly", ...names].map(quoteText).join(", ");
   try {
-    const rows = await select(`SELECT name, value, min, max, readonly FROM system.settings WHERE name IN (${list})`);
+    const rows = await select(
+      `SELECT name, value, changed, min, max, readonly FROM system.settings WHERE changed = 1 OR name IN (${list})`,
+    );
     return new Map(rows.map((row) => [textIn(row, "name", question), settingOf(row)]));
   } catch (error) {
     if (isUnreadable(error)) return undefined;
@@ -36,6 +43,7 @@ function settingOf(row: Row): ProfileSetting {
   const bound = (field: string): string | null => (row[field] === null ? null : textIn(row, field, question));
   return {
     value: textIn(row, "value", question),
+    isChanged: numberIn(row, "changed", question) !== 0,
     min: bound("min"),
     max: bound("max"),
     readonly: numberIn(row, "readonly", question),

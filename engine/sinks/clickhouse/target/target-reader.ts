@@ -18,6 +18,7 @@ type TableSnapshot = TableInfo & {
   altered: number;
   time: number;
   uptime: number;
+  version: string;
   blocks?: readonly [highest: number, count: number];
   /** Of a replicated table: how many block numbers each partition has used. */
   partitions?: Readonly<Record<string, number>>;
@@ -43,6 +44,7 @@ export class TargetReader {
   #written: WrittenTables | undefined;
   #cached: CachedReading | undefined;
   #sent = 0;
+  #version: string | undefined;
   /** Whether this user may read `system.parts`. */
   #seesParts = true;
   readonly #repairsTokens: boolean;
@@ -57,6 +59,11 @@ export class TargetReader {
   /** The tables that an insert writes, as of the last reading; undefined before the first. */
   get written(): WrittenTables | undefined {
     return this.#written;
+  }
+
+  /** The version of the server that gave the last reading; undefined before the first. */
+  get version(): string | undefined {
+    return this.#version;
   }
 
   /** Call before each insert. */
@@ -107,6 +114,7 @@ export class TargetReader {
     if (snapshots === undefined || table === undefined) return undefined;
     if (!isUnchanged(snapshots, written!.tables)) written = await this.#findWrittenTables(select);
     if (written === undefined) return undefined;
+    this.#version = table.version;
     const replicated = isReplicated(table);
     const blocks = table.blocks?.[replicated ? 1 : 0];
     return {
@@ -150,7 +158,7 @@ export class TargetReader {
     const parts = `SELECT partition_id, max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
     const isOfPartitions = this.#seesParts && tables[0] !== undefined && isReplicated(tables[0]);
     return [
-      `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime, toString(serverUUID()) AS server`,
+      `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime, version() AS version, toString(serverUUID()) AS server`,
       this.#seesParts ? `, (SELECT [max(highest), sum(highest + 1)] FROM (${parts})) AS blocks` : "",
       isOfPartitions
         ? `, (SELECT groupArray([partition_id, toString(highest + 1)]) FROM (${parts})) AS partitions`
@@ -175,6 +183,7 @@ function snapshotOf(row: Row): TableSnapshot {
     altered: number("altered"),
     time: number("time"),
     uptime: number("uptime"),
+    version: textIn(row, "version", "system.tables"),
     ...(blocks !== undefined && { blocks: [block(0), block(1)] }),
     ...(partitions !== undefined && partitionsOf(partitions)),
   };

@@ -8,11 +8,10 @@ import { RequestError } from "../transport/request-error.ts";
 const oldest = [22, 2] as const;
 
 /**
- * Why a server is too old; undefined where it is not, or where its version cannot be read. Checked first, because an
- * older server refuses the next statements with an unknown identifier. Throws a RequestError.
+ * Why a server is too old; undefined where it is not, or where its version is not of the usual form. Checked first,
+ * because an older server refuses the next statements with an unknown identifier.
  */
-export async function whyTooOld(select: Select): Promise<string | undefined> {
-  const version = await readVersion(select);
+export function whyTooOld(version: string): string | undefined {
   const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
   if (major === undefined || !isOlder(Number(major), Number(minor))) return undefined;
   return `this is ClickHouse ${version}, which is too old: version ${oldest.join(".")} or later is needed, as older ones do not recognise a repeated insert by its token; upgrade the server`;
@@ -22,8 +21,8 @@ function isOlder(major: number, minor: number): boolean {
   return major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
 }
 
-/** Much older servers answer without the headers that identify an answer of ClickHouse. */
-async function readVersion(select: Select): Promise<string> {
+/** Such as `26.7.2.1`. Much older servers answer without the headers that identify an answer of ClickHouse. Throws a RequestError. */
+export async function readVersion(select: Select): Promise<string> {
   try {
     const [row] = await select("SELECT version() AS version");
     return String(row?.["version"]);

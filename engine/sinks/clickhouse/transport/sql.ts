@@ -1,12 +1,27 @@
+import type { ClickHouseSettings } from "@clickhouse/client";
 import type { Connection } from "./connection.ts";
 import { RequestError } from "./request-error.ts";
 
 /** Runs a SELECT without its FORMAT and resolves with its rows. Throws a RequestError. */
 export type Select = (query: string) => Promise<Record<string, unknown>[]>;
 
-export function selectOn(connection: Connection, signal: AbortSignal): Select {
+/** Sent with each SELECT, so that no profile leaves rows out of an answer without an error. */
+const selectSettings: ClickHouseSettings = {
+  limit: "0",
+  offset: "0",
+  read_overflow_mode: "throw",
+  result_overflow_mode: "throw",
+  timeout_overflow_mode: "throw",
+};
+
+/** `settings`: what each query brings. */
+export function selectOn(
+  connection: Connection,
+  signal: AbortSignal,
+  settings: ClickHouseSettings = selectSettings,
+): Select {
   return async (query) => {
-    const text = await connection.run(`${query} FORMAT JSONEachRow`, { signal });
+    const text = await connection.run(`${query} FORMAT JSONEachRow`, { signal, settings });
     try {
       return rowsIn(text);
     } catch (error) {

@@ -28,13 +28,17 @@ const defaults: Record<string, string> = {
   input_format_try_infer_datetimes: "1",
   insert_deduplicate: "1",
   insert_deduplication_token: "",
+  limit: "0",
   materialized_views_ignore_errors: "0",
   max_insert_block_size: "1048449",
   max_insert_block_size_bytes: "0",
   max_partitions_per_insert_block: "100",
   min_insert_block_size_bytes: "268402944",
   min_insert_block_size_rows: "1048449",
+  offset: "0",
+  read_overflow_mode: "throw",
   readonly: "0",
+  result_overflow_mode: "throw",
   timeout_overflow_mode: "throw",
   use_strict_insert_block_limits: "0",
   wait_for_async_insert: "1",
@@ -56,7 +60,7 @@ export class Profile {
 
   /** The rows of `system.settings`. */
   get rows(): Record<string, unknown>[] {
-    return [...this.#held].map(([name, held]) => ({ name, ...held }));
+    return [...this.#held].map(([name, held]) => ({ name, ...held, changed: held.value === defaults[name] ? 0 : 1 }));
   }
 
   get(name: string): string {
