@@ -36,7 +36,7 @@ export const waysOut: Record<Pause["class"], string> = {
   uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
   source: "correct the named cause; it goes on by itself when its events can be read",
   owner:
-    "stop the other process; or set x-sluice.take_over to the run that the text names, and what that one has written and not committed to the group yet is written again: the rows of about its last tenth of a second",
+    'stop the other process; or set x-sluice.take_over to the run that the text names, such as "0a1b2c3d", to go on from its offsets. What that one has written and not committed to the group yet is written again: the rows of about its last tenth of a second',
   lost: "restore the missing events, or set x-sluice.on_lost: skip to go on without them",
   thread:
     "look in the log for what ended the thread, and correct or stop what that names; it is started again by itself",

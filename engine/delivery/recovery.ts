@@ -199,7 +199,12 @@ function rangesText(record: BatchRecord): string {
     .join(", ");
 }
 
-function lossOf(record: BatchRecord, count: number, { wayOutOfLoss: way_out }: Source): Waited {
+/** The pause because `count` events of a batch cannot be read again. */
+export function lossOf(
+  record: BatchRecord,
+  count: number,
+  { wayOutOfLoss: way_out }: Pick<Source, "wayOutOfLoss">,
+): Waited {
   const gone = `${count} events of the positions ${rangesText(record)} are gone from the source`;
   const text = `${gone}; set x-sluice.on_lost: skip to go on without them`;
   return { class: "lost", text, ...(way_out !== undefined && { way_out }) };

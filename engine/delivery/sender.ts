@@ -241,7 +241,11 @@ export class BatchSender {
   }
 }
 
-function uncertainText({ batch, rows, state }: BatchRecord, { forgetful }: Reading): string {
+/** Why a batch that may be in the table is not sent again. */
+export function uncertainText(
+  { batch, rows, state }: Pick<BatchRecord, "batch" | "rows" | "state">,
+  { forgetful }: Pick<Reading, "forgetful">,
+): string {
   const what = `batch ${batch} of ${rowsText(rows)}`;
   return state.kind === "viewFailed"
     ? `${what} is in the table, but ${failedView(state)}, and a repeat could double rows, as ${forgetful ?? "that is too long ago"}; drop the view and make it again, or set x-sluice.on_view_error: skip, and it goes on without these rows there`

@@ -69,7 +69,7 @@ export class RetryPause implements SourcePause {
     const [since, own] = [new Date().toISOString(), Symbol(what)];
     const timer = setTimeout(() => {
       this.#overdue.add(own);
-      this.#enter({ class: "transient", text: `no answer yet to ${what}, sent at ${since}` }, since);
+      this.#enter({ class: "transient", text: overdueText(what, since) }, since);
     }, quietAnswer);
     try {
       return await answer;
@@ -143,4 +143,9 @@ export class RetryPause implements SourcePause {
       if (signal.aborted || (await isReachable(signal))) return { wasGone };
     }
   }
+}
+
+/** The text of the pause because what was sent at a time has no answer yet. */
+export function overdueText(what: string, since: string): string {
+  return `no answer yet to ${what}, sent at ${since}`;
 }

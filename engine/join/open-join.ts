@@ -93,8 +93,7 @@ export class OpenJoin {
     if (join.memory < memory && join.bytes < storage) return undefined;
     this.#reclaim();
     const events = join.held("left").events + join.held("right").events;
-    const text = `the join buffers ${events} events: its index takes ${join.memory} of ${memory} bytes of memory, its files ${join.bytes} of ${storage} bytes`;
-    return { text, way_out };
+    return fullPause({ events, memory: join.memory, storage: join.bytes }, this.#options.limits);
   };
 
   /** A source of the sides that is not read while too many rows wait for the table. */
@@ -199,6 +198,15 @@ export class OpenJoin {
 
 const way_out =
   "it goes on by itself as windows end and rows reach the table; more limits.memory or storage.size for the transforms of its sources makes room at once";
+
+/** The pause while what a join buffers is at one of its limits; in bytes, but for the number of events. */
+export function fullPause(
+  { events, memory, storage }: { events: number; memory: number; storage: number },
+  limits: OpenJoinOptions["limits"],
+): { text: string; way_out: string } {
+  const text = `the join buffers ${events} events: its index takes ${memory} of ${limits.memory} bytes of memory, its files ${storage} of ${limits.storage} bytes`;
+  return { text, way_out };
+}
 
 /**
  * Drops what a join buffers, and the rows that no pending batch names: those after `named`. For a pipeline at rest that is

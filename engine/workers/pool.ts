@@ -284,14 +284,19 @@ export class ThreadPool {
     // A thread without pipelines was ended by the pool.
     if (!this.#isClosed && pipelines.length > 0) this.#options.telemetry.threadDied({ pipelines, error: failure });
     const causes = [...thread.pipelines.values()].filter(({ trying, isDying }) => trying !== undefined || isDying);
-    const others = `its thread died of pipeline ${causes.map(({ pipeline_id }) => pipeline_id).join(", ")}`;
+    const others = causes.map(({ pipeline_id }) => pipeline_id);
     for (const [pipeline_id, placement] of thread.pipelines) {
       const by = placement.trying;
       const isByOther = causes.length > 0 && !causes.includes(placement);
-      const error = new Error(`${isByOther ? others : "its thread died"}: ${failure}`);
+      const error = new Error(deathText(failure, isByOther ? others : []));
       void this.#left(thread, pipeline_id, { kind: "died", error, isByOther, ...(by !== undefined && { by }) });
     }
   }
+}
+
+/** Why a pipeline has no thread any more. `others`: the pipelines that it died of, where this one was only beside them. */
+export function deathText(failure: string, others: readonly string[] = []): string {
+  return `${others.length === 0 ? "its thread died" : `its thread died of pipeline ${others.join(", ")}`}: ${failure}`;
 }
 
 async function endThread(thread: Thread): Promise<void> {

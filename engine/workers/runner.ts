@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
-import { waysOut } from "../core/pause.ts";
+import { type Pause, waysOut } from "../core/pause.ts";
 import type { Readiness } from "../core/readiness.ts";
 import { lettersOf } from "../core/journal.ts";
 import type { SourceSample } from "../event/newest-events.ts";
@@ -221,9 +221,7 @@ export class Runner {
 
   #pause(pipeline_id: string, error: Error): void {
     const since = new Date().toISOString();
-    const kind = isPassing(error) ? "disk" : "setup";
-    const way_out = "correct the named cause; the start is retried within a minute";
-    this.#options.recorder.paused({ pipeline_id, pause: { class: kind, since, text: error.message, way_out } });
+    this.#options.recorder.paused({ pipeline_id, pause: { ...startPause(error), since } });
   }
 
   /** What a thread needs to run a pipeline. Throws LeftForLater when `signal` aborts: nothing was written or noted then. */
@@ -284,6 +282,12 @@ export class Runner {
       return [[of, { ...config, sink: { ...config.sink, connection_params } }]];
     });
   }
+}
+
+/** The pause of a pipeline that cannot be started. */
+export function startPause(error: Error): Omit<Pause, "since"> {
+  const way_out = "correct the named cause; the start is retried within a minute";
+  return { class: isPassing(error) ? "disk" : "setup", text: error.message, way_out };
 }
 
 function isEmbedded({ sink }: PipelineConfig): boolean {

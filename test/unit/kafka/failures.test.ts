@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { quietAttempts } from "../../../engine/core/pause.ts";
 import { targetNotAllowed } from "../../../engine/peers/targets.ts";
 import { SourceFailures } from "../../../engine/sources/kafka/brokers/failures.ts";
+import { Unreadable, UnreadableRecords } from "../../../engine/sources/kafka/protocol/unreadable.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 
 /** Failures of a source, and the texts of its pauses; "over" where one ended. */
@@ -39,4 +40,14 @@ test.each([
   const wrapped = new Error("gave up after 3 retries", { cause: failure("refused", of) });
   all.note("fetch", wrapped, 1);
   expect(told).toEqual([expect.stringMatching(/^fetch: refused/)]);
+});
+
+test("records that cannot be read are named with their topic, partition and offset", () => {
+  const { failures: all, told } = failures();
+  all.note(
+    "partition 2 of topic orders",
+    new UnreadableRecords("orders", 2, 41, new Unreadable("found 8 bytes")),
+    Infinity,
+  );
+  expect(told).toEqual(["topic orders, partition 2, offset 41: found 8 bytes"]);
 });

@@ -414,6 +414,8 @@ test("whether the group is still ours is asked until the brokers answer and it i
   group.failures = 1;
   await opening.checkOwner(signals);
   expect([reads, classes()]).toEqual([4, ["source", "owner"]]);
+  const pauses = told.flatMap(([, { pause }]) => (pause === undefined ? [] : [pause as Pause]));
+  expect(pauses.at(-1)?.way_out).toMatch(/x-sluice\.take_over to the run .* not committed .* is written again/);
 });
 
 test("a partition that is not in its topic any more is lost, not done with", async () => {

@@ -270,6 +270,7 @@ describe("values that do not fit", () => {
     ["string", "Decimal(18, 2)", '"19.990000000000002"', "2 after the point"],
     ["int", "Enum8('a' = 1)", "2", "expected a member of Enum8('a' = 1), got 2"],
     ["float", "String", "1e400", "got a number beyond the range of 64-bit floats"],
+    ["array", "String", "[1,1e400]", "got [1,a number beyond the range of 64-bit floats]"],
     ["map", "Map(String, Int8)", '{"x": null}', 'key "x": expected a whole number from -128 to 127, got null'],
     ["map", "Map(String, Array(Int8))", '{"x": null}', 'key "x": expected an array, got null'],
     ["map", "Map(String, Array(Int8))", '{"x": [null]}', 'key "x": element 0: expected a whole number'],
@@ -280,7 +281,7 @@ describe("values that do not fit", () => {
     ["array", "Tuple(Int8, String)", '[1, "a", 2]', 'expected an array of length 2, got [1,"a",2]'],
     ["array", "Tuple(Int8, String)", '[300, "a"]', "element 0: expected a whole number from -128 to 127, got 300"],
     ["array", "Tuple(Int8, UUID)", "[1, 2]", "element 1: expected a UUID, got 2"],
-    ["array", "Tuple(Enum8('a' = 1))", "null", "element 0: expected a member of Enum8('a' = 1), got null"],
+    ["array", "Tuple(Enum8('a' = 1))", "null", "expected a value or a Nullable column, got null"],
     ["map", "Tuple(a Int8, b String)", '{"a": 128}', 'key "a": expected a whole number from -128 to 127, got 128'],
     ["map", "Tuple(a Enum8('x' = 1))", "{}", "key \"a\": expected a member of Enum8('x' = 1), got nothing"],
     [
@@ -376,7 +377,7 @@ describe("null and missing values become", () => {
   });
 
   test("a rejection for an Enum without a member of value 0", () => {
-    expect(written("string", "Enum8('a' = 1)", "null")).toContain("expected a member of Enum8('a' = 1), got null");
+    expect(written("string", "Enum8('a' = 1)", "null")).toContain("expected a value or a Nullable column, got null");
   });
 });
 
@@ -515,7 +516,7 @@ test("the zero that stands for null is not told as a value of the event", () => 
   );
   const { rejected } = encoded(encoder, [new Event(1, 0, Buffer.from("{}")), new Event(2, 0, Buffer.from('{"f":""}'))]);
   expect(rejected.map(({ error }) => error.replace(/^.*: /, ""))).toEqual([
-    "expected a UUID, got null",
+    "expected a value or a Nullable column, got null",
     'expected a UUID, got ""',
   ]);
 });

@@ -22,6 +22,16 @@ describe("a server's error", () => {
       "Code: 27. DB::Exception: got '(UNKNOWN_TABLE) (version 1)' here. (CANNOT_PARSE) (version 26.7.2.1)",
       { code: 27, name: "CANNOT_PARSE", text: "got '(UNKNOWN_TABLE) (version 1)' here." },
     ],
+    [
+      "is read without the kind of its exception",
+      "Code: 75. DB::ErrnoException: Cannot write: errno: 28. (CANNOT_WRITE) (version 26.7.2.1)",
+      { code: 75, name: "CANNOT_WRITE", text: "Cannot write: errno: 28." },
+    ],
+    [
+      "is read without the kind of an exception of Keeper",
+      "Code: 999. Coordination::Exception: Connection loss. (KEEPER_EXCEPTION) (version 26.7.2.1)",
+      { code: 999, name: "KEEPER_EXCEPTION", text: "Connection loss." },
+    ],
     ["without a name is named by its code", "Code: 60, e.displayText() = no", { code: 60, name: "code_60" }],
   ])("%s", (_title, body, expected) => {
     expect(parseServerError(body, undefined)).toMatchObject({ from: "server", ...expected });

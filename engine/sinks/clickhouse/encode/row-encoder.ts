@@ -150,8 +150,7 @@ function misfitOf({ read, given, whenNull, converter, subject }: Column, value: 
     if (isUnrecorded(value)) return [`${subject}: ${expectedRecorded}`];
   }
   if (converter.convert(found) !== undefined) return [];
-  const why = converter.explain(found);
-  // The zero that stands for null is not in the event.
-  const isZero = read !== given && (given(value) ?? null) === null;
-  return [`${subject}: ${isZero ? why.replace(/, got [^,]*$/, ", got null") : why}`];
+  // Neither null nor a zero that stands for it fits: what the column expects of a value is not the point.
+  const isNull = (given(value) ?? null) === null;
+  return [`${subject}: ${isNull ? "expected a value or a Nullable column, got null" : converter.explain(found)}`];
 }

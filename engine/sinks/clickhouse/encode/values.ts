@@ -80,6 +80,8 @@ function isFaithful(value: unknown, depth: number): boolean {
 /** JSON without spaces. Whole numbers beyond 2^53 keep their digits. */
 export function compact(value: unknown, depth = 0): string {
   if (typeof value === "bigint") return value.toString();
+  // JSON.parse reads 1e400 as Infinity, which has no spelling in JSON. Only errors show it.
+  if (typeof value === "number" && !Number.isFinite(value)) return "a number beyond the range of 64-bit floats";
   if (depth > deepest) return "…";
   if (Array.isArray(value)) return `[${value.map((inner) => compact(inner, depth + 1)).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -158,8 +160,6 @@ const shown = 80;
 /** A value as an error shows it: JSON, cut after 80 characters. */
 export function shortened(value: unknown): string {
   if (value === undefined) return "nothing";
-  // JSON.parse reads 1e400 as Infinity, which has no spelling in JSON.
-  if (typeof value === "number" && !Number.isFinite(value)) return "a number beyond the range of 64-bit floats";
   const text = compact(typeof value === "string" ? value.slice(0, shown + 1) : value);
   return text.length > shown ? `${text.slice(0, shown)}…` : text;
 }

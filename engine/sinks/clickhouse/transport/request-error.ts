@@ -71,7 +71,7 @@ export function parseServerError(body: string, header: string | undefined): Requ
     name = match[1] ?? name;
     text = text.slice(0, text.length - last.length + match.index).trimEnd();
   }
-  text = text.replace(/^(?:Code: \d+\.\s*(?:DB::)?(?:NetException|Exception): )+/, "").trim();
+  text = text.replace(/^(?:Code: \d+\.\s*(?:(?:DB|Coordination)::)?\w*Exception: )+/, "").trim();
   return { from: "server", code: Number(code), name, text: clipped(text) };
 }
 

@@ -1,14 +1,14 @@
 import { clippedTo } from "../../../peers/foreign-text.ts";
 import { type Hide, hiding } from "../../../peers/hidden-secrets.ts";
 import { targetNotAllowed } from "../../../peers/targets.ts";
+import { UnreadableRecords } from "../protocol/unreadable.ts";
 import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Pause, quietAttempts } from "../../../core/pause.ts";
 
-/** What a person can do about a pause of a source of Kafka. */
+/** What a person can do about a pause of a source of Kafka; about its owner, see `waysOut`. */
 export const waysOutOfKafka = {
   source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",
-  owner: `stop the other process, or set x-sluice.take_over to its run, such as "0a1b2c3d", to go on from its offsets`,
   lost: "restore the missing events, set x-sluice.on_lost: skip to go on without them, or stop the pipeline and move its consumer group to the offsets to go on from",
 } as const satisfies Partial<Record<Pause["class"], string>>;
 
@@ -69,10 +69,15 @@ export function isUnknownMember(error: unknown): boolean {
   return rootOf(error).type === "UNKNOWN_MEMBER_ID";
 }
 
+/** Records that cannot be read say where they are, which their cause does not know. */
+function isWrapper(error: unknown): error is Error & { cause: Error } {
+  return error instanceof Error && error.cause instanceof Error && !(error instanceof UnreadableRecords);
+}
+
 /** kafkajs wraps errors in others: the innermost one says what it is. */
 function rootOf(error: unknown): { message: string; name: string; type: string | undefined; isRefused: boolean } {
   let root = error;
-  for (let depth = 0; depth < 10 && root instanceof Error && root.cause instanceof Error; depth += 1) root = root.cause;
+  for (let depth = 0; depth < 10 && isWrapper(root); depth += 1) root = root.cause;
   if (!(root instanceof Error)) return { message: String(root), name: "", type: undefined, isRefused: false };
   const { type, code } = root as Error & { type?: unknown; code?: unknown };
   const { message, name } = root;
@@ -101,7 +106,9 @@ export class SourceFailures {
   /** Notes that `who` failed for the `attempt`th time in a row. */
   note(who: string, error: unknown, attempt: number): void {
     if (attempt < quietAttempts && !needsOperator(error)) return;
-    const text = `${who}: ${failureText(error, this.#hide)}`;
+    const found = failureText(error, this.#hide);
+    // These name their partition themselves.
+    const text = error instanceof UnreadableRecords ? found : `${who}: ${found}`;
     if (this.#texts.get(who) === text) return;
     this.#texts.set(who, text);
     this.#since ??= { shown: new Date().toISOString(), at: performance.now() };

@@ -268,7 +268,7 @@ export class Opening {
 }
 
 function wayOutOf({ class: kind }: Waited): Pick<Waited, "way_out"> {
-  return kind === "source" || kind === "owner" || kind === "lost" ? { way_out: waysOutOfKafka[kind] } : {};
+  return kind === "source" || kind === "lost" ? { way_out: waysOutOfKafka[kind] } : {};
 }
 
 /** What to wait for after an error. Throws an error of the journal that waiting cannot mend. */

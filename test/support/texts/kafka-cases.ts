@@ -1,0 +1,147 @@
+import { TargetPolicy, targetNotAllowed } from "../../../engine/peers/targets.ts";
+import { brokerError, noLeader } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { Answers } from "../../../engine/sources/kafka/brokers/answers.ts";
+import { SourceFailures, TopicFailure, waysOutOfKafka } from "../../../engine/sources/kafka/brokers/failures.ts";
+import { lossOf } from "../../../engine/delivery/recovery.ts";
+import { claimText, clientId } from "../../../engine/sources/kafka/group/identity.ts";
+import { LostEvents } from "../../../engine/sources/kafka/group/lost-events.ts";
+import { judge } from "../../../engine/sources/kafka/group/ownership.ts";
+import { TopicIds } from "../../../engine/sources/kafka/positions/topic-ids.ts";
+import { batchHead } from "../../../engine/sources/kafka/protocol/batch-head.ts";
+import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
+import { UnreadableRecords, Unreadable } from "../../../engine/sources/kafka/protocol/unreadable.ts";
+import { quietAttempts } from "../../../engine/core/pause.ts";
+import type { PauseCase, PauseSection, PauseText } from "./pauses.ts";
+
+/** A pause that a failure of the source begins once it lasts. */
+function source(when: string, who: string, error: () => unknown): PauseCase {
+  return {
+    when,
+    pause: async () => {
+      let shown: PauseText | undefined;
+      const telemetry = { paused: ({ pause }: { pause: PauseText }) => (shown = pause) };
+      new SourceFailures("orders", telemetry as never).note(who, await error(), quietAttempts);
+      if (shown === undefined) throw new Error("expected a pause");
+      return shown;
+    },
+  };
+}
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("expected an error");
+}
+
+const feed = "cluster/orders/0";
+const connect = Object.assign(new Error("Connection error: connect ECONNREFUSED 10.0.0.7:9092"), {
+  name: "KafkaJSConnectionError",
+});
+
+const unreadable = (error: unknown): unknown => new UnreadableRecords("orders", 0, 41, error as Unreadable);
+
+export const sources: PauseSection = {
+  class: "source",
+  cases: [
+    source("no broker answers", "fetch", () => connect),
+    source("the topic does not exist", "the consumer group", () => new TopicFailure("orders", brokerError(3))),
+    source("the user may not read the topic", "fetch", () => brokerError(29)),
+    source("the user may not use the consumer group", "member 1 of the consumer group", () => brokerError(30)),
+    source("the operator does not allow the broker", "fetch", () => {
+      const refused = thrownBy(() => new TargetPolicy({ allowed: ["kafka:9092"] }).check("10.0.0.7", 9092)) as Error;
+      return Object.assign(new Error(refused.message), { code: targetNotAllowed });
+    }),
+    source("a partition has no leader", "fetch", () => noLeader(feed)),
+    source("something else than a broker answers at the port", "fetch", () =>
+      thrownBy(() => new Answers().read(Buffer.from("HTTP/1.1 400 Bad Request"), 4, () => undefined)),
+    ),
+    source("a broker lags after a topic was created again", "offsets", () => {
+      const ids = new TopicIds({ "cluster/orders": ["a1", "b2"] });
+      return thrownBy(() => ids.saw("cluster", new Map([["orders", "a1"]])));
+    }),
+    source("a partition holds bytes that are not records", "fetch", () =>
+      unreadable(thrownBy(() => batchHead(Buffer.alloc(61), { start: 0, end: 20, offset: 41 } as never))),
+    ),
+    source("records are compressed with what Kafka does not know", "fetch", async () => {
+      const codecs = await Codecs.load();
+      return unreadable(thrownBy(() => codecs.decompress(7, Buffer.alloc(8))));
+    }),
+  ],
+};
+
+const own = { dataDir: "0123456789abcdef", run: "0a1b2c3d" };
+const other = { dataDir: "fedcba9876543210", run: "4e5f6a7b" };
+const earlier = { dataDir: own.dataDir, run: "00000001" };
+
+/** A group of which Sluice has read partition 0 up to offset 50. */
+function owned(members: string[], committed?: { offset: number; metadata: string }): PauseText {
+  const partitions = [{ feed, low: 0, high: 100, ...(committed !== undefined && { committed }) }];
+  const known = {
+    groupId: "orders",
+    identity: { ...own, earlier: new Set([earlier.run]) },
+    next: () => 50,
+    takeOver: undefined,
+    readBeforeCut: () => undefined,
+    isCut: () => false,
+    recreated: new Set<string>(),
+  };
+  const judged = judge({ cluster: "cluster", partitions, members, topicIds: new Map() }, known, true);
+  if (judged.kind !== "owner") throw new Error("expected another owner");
+  return { class: "owner", text: judged.text };
+}
+
+export const owners: PauseSection = {
+  class: "owner",
+  cases: [
+    { when: "another Sluice reads with this group", pause: () => owned([clientId(other, 1)]) },
+    {
+      when: "another Sluice has read with this group",
+      pause: () => owned([], { offset: 80, metadata: claimText(other, 80) }),
+    },
+    {
+      when: "the data dir is an older copy",
+      pause: () => owned([], { offset: 80, metadata: claimText(earlier, 80) }),
+    },
+  ],
+};
+
+/** What is waited for where the next offset, 50, is not in the topic. */
+async function lost(low: number, high: number, recreated: object[] = []): Promise<PauseText> {
+  let text = "";
+  const positions = {
+    feeds: [feed],
+    next: () => 50,
+    cut: () => undefined,
+    recreated: () => recreated,
+    noteCut: () => Promise.resolve(),
+  };
+  const state = { cluster: "cluster", partitions: [{ feed, low, high }], members: ["member"], topicIds: new Map() };
+  const brokers = {
+    read: () => Promise.resolve(state),
+    wait: (found: string) => {
+      text = found;
+      return Promise.reject(new Error("waited"));
+    },
+  };
+  const events = new LostEvents({ options: { on_lost: "pause" } } as never, positions as never, brokers);
+  await events.find({} as never).catch(() => undefined);
+  return { class: "lost", text, way_out: waysOutOfKafka.lost };
+}
+
+const pending = { madeOf: { kind: "positions", ranges: [{ feed, first: 41, last: 90, count: 50, base: 0 }] } };
+
+export const lostCases: readonly PauseCase[] = [
+  { when: "retention removed unread messages", pause: () => lost(70, 90) },
+  { when: "the log of a partition ends before the next offset", pause: () => lost(0, 30) },
+  {
+    when: "the topic was deleted and created again",
+    pause: () => lost(0, 100, [{ topic: "orders", from: "a1", to: "b2" }]),
+  },
+  {
+    when: "messages of a pending batch are gone",
+    pause: () => lossOf(pending as never, 50, { wayOutOfLoss: waysOutOfKafka.lost }),
+  },
+];
