@@ -38,7 +38,7 @@ export async function killKafka(servers: KafkaServers, options: MatrixOptions): 
       problems.push(...run.flatMap(brokenBy), ...missing(run));
     }
   }
-  for (const line of [heading, ...reports.map(lineOf)]) options.log(line);
+  if (reports.length > 0) for (const line of [heading, ...reports.map(lineOf)]) options.log(line);
   return problems;
 }
 

@@ -26,7 +26,7 @@ export interface SubjectOptions extends KafkaServers {
 }
 
 /** Short enough that a member that was killed is gone within a moment. */
-const quick = [
+export const quick = [
   "--kafka-session-timeout",
   "1500ms",
   "--kafka-heartbeat-interval",
@@ -80,12 +80,21 @@ export class KafkaSubject {
    * ClickHouse is reached, or what stands before it; `sink`: further resources of the sink.
    */
   async prepare(place: Workplace, http_port: string, sink: Record<string, unknown> = {}): Promise<Started> {
-    await place.write(`${this.pipeline_id}.yaml`, this.#file(http_port, sink));
+    await this.write(place, http_port, { sink });
     return {
       args: ["--dir", place.pipelines, ...quick],
       listeners: await freeListeners(),
       env: { SLUICE_SECRET_CLICKHOUSE: this.#options.server.password },
     };
+  }
+
+  /** Writes the pipeline file again, maybe with other batches. */
+  async write(
+    place: Workplace,
+    http_port: string,
+    { sink = {}, rows = this.#options.rows ?? batchRows }: { sink?: Record<string, unknown>; rows?: number } = {},
+  ): Promise<void> {
+    await place.write(`${this.pipeline_id}.yaml`, this.#file(http_port, sink, rows));
   }
 
   /** Writes so many events to the topics. */
@@ -151,8 +160,8 @@ export class KafkaSubject {
     }, 0);
   }
 
-  #file(http_port: string, sink: Record<string, unknown>): string {
-    const { server, variant, members, rows = batchRows, xSluice = {} } = this.#options;
+  #file(http_port: string, sink: Record<string, unknown>, rows: number): string {
+    const { server, variant, members, xSluice = {} } = this.#options;
     const resources = {
       sources: [{ source_id: this.pipeline_id, replicas: members }],
       sink: { replicas: insertsInFlight, ...sink },

@@ -14,6 +14,7 @@ import { lineOf as scoreLineOf, mutate, tooLittleFound } from "./mutants.ts";
 import { killUnderExporters } from "./otlp-kills.ts";
 import { brokenByKills } from "./otlp-report.ts";
 import { brokenBy, suffer, tooMuchMemory } from "./outages.ts";
+import { takeOverKafka } from "./owners/owners.ts";
 import { plantFaults } from "./planted.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
@@ -36,6 +37,9 @@ interface Fault extends Omit<Options, "mutants" | "seed"> {
   mutants?: number;
   run: (options: Options) => Promise<boolean>;
 }
+
+/** The backlog within which a group of Kafka is taken over, as a share of the events of a run. */
+const backlogShare = 0.4;
 
 /** `npm run faults -- NAME`: the long forms. Each prints what it counted, and resolves with whether every promise was kept. */
 const faults: Record<string, Fault> = {
@@ -106,9 +110,13 @@ async function runExternal(options: Options): Promise<boolean> {
   return isUnbroken(await withKafka(({ kafka }) => killExternal(kafka, kills)));
 }
 
+/** The crash matrix, then take-overs and late errors. FAULTS_ONLY, a pattern, picks some by their names. */
 async function runKafka(options: Options): Promise<boolean> {
-  const kill = (servers: KafkaServers): Promise<string[]> =>
-    killKafka(servers, { ...options, log: (line) => console.log(line) });
+  const given = { ...options, log: (line: string) => console.log(line) };
+  const kill = async (servers: KafkaServers): Promise<string[]> => [
+    ...(await killKafka(servers, given)),
+    ...(await takeOverKafka(servers, { ...given, events: Math.ceil(options.events * backlogShare) })),
+  ];
   return isUnbroken(await withKafka(kill, { clusters: 2 }));
 }
 

@@ -23,6 +23,7 @@ export interface Asked {
  * - `answer`: the server never sees it; this is said instead.
  * - `drop`: the server never sees it, and the connection breaks.
  * - `lose`: the server carries it out, and then the connection breaks instead of its answer.
+ * - `belie`: the server carries it out, and then this is said instead of its answer.
  * - `hang`: the server never sees it, and nothing ever comes back.
  */
 export type Fate =
@@ -32,10 +33,18 @@ export type Fate =
       headers?: Record<string, string>;
       profile?: Readonly<Record<string, string>>;
     }
-  | { kind: "answer"; status: number; headers?: Record<string, string>; body: string }
+  | Said
+  | { kind: "belie"; said: Said }
   | { kind: "drop" }
   | { kind: "lose" }
   | { kind: "hang" };
+
+interface Said {
+  kind: "answer";
+  status: number;
+  headers?: Record<string, string>;
+  body: string;
+}
 
 /** A request with what became of it, and the status that the server gave it: undefined where it never saw it. */
 export interface Handled extends Asked {
@@ -46,7 +55,7 @@ export interface Handled extends Asked {
 /** Decides about each request. One that waits holds its request up until then. */
 export type Judge = (asked: Asked) => Fate | Promise<Fate>;
 
-interface Said {
+interface Answered {
   status: number;
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -55,7 +64,7 @@ interface Said {
 export const pass: Fate = { kind: "pass" };
 
 /** An error in the form of ClickHouse. */
-export function exception(code: number, name: string, text: string, status = 500): Fate {
+export function exception(code: number, name: string, text: string, status = 500): Said {
   const body = `Code: ${code}. DB::Exception: ${text}. (${name}) (version 26.7.2.1)\n`;
   return { kind: "answer", status, headers: { "x-clickhouse-exception-code": String(code) }, body };
 }
@@ -150,15 +159,16 @@ export class ClickHouseProxy {
     const body = await bodyOf(request);
     const asked = askedBy(request, body);
     const fate = await this.#judge(asked);
-    const sent = fate.kind === "pass" || fate.kind === "lose";
-    const said = sent ? await this.#ask(request, body, fate) : undefined;
-    this.handled.push({ ...asked, fate: fate.kind, status: said?.status });
-    if (fate.kind === "pass") response.writeHead(said!.status, said!.headers).end(said!.body);
-    if (fate.kind === "answer") response.writeHead(fate.status, fate.headers).end(fate.body);
+    const sent = fate.kind === "pass" || fate.kind === "lose" || fate.kind === "belie";
+    const answered = sent ? await this.#ask(request, body, fate) : undefined;
+    this.handled.push({ ...asked, fate: fate.kind, status: answered?.status });
+    if (fate.kind === "pass") response.writeHead(answered!.status, answered!.headers).end(answered!.body);
+    const said = fate.kind === "belie" ? fate.said : fate;
+    if (said.kind === "answer") response.writeHead(said.status, said.headers).end(said.body);
     if (fate.kind === "drop" || fate.kind === "lose") request.socket.destroy();
   }
 
-  async #ask({ method, headers, url }: IncomingMessage, body: Buffer, fate: Fate): Promise<Said> {
+  async #ask({ method, headers, url }: IncomingMessage, body: Buffer, fate: Fate): Promise<Answered> {
     const to = new URL(url ?? "/", this.#upstream);
     const put = fate.kind === "pass" ? fate : undefined;
     if (put?.profile !== undefined) to.search = new URLSearchParams({ ...put.profile, ...parametersOf(to) }).toString();

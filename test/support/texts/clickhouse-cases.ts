@@ -210,6 +210,7 @@ interface Held {
   min: string | null;
   max: string | null;
   readonly: number;
+  isChanged: boolean;
 }
 
 const wanted = commonSettings(false);
@@ -217,7 +218,7 @@ const wanted = commonSettings(false);
 const profile = (when: string, name: string, held: Partial<Held> | undefined): PauseCase => ({
   when,
   pause: () => {
-    const free: Held = { value: "", min: null, max: null, readonly: 0 };
+    const free: Held = { value: "", min: null, max: null, readonly: 0, isChanged: false };
     const all = [...Object.entries(wanted), [tokenSetting, ""] as const];
     const found = new Map(all.map(([of, value]) => [of, { ...free, value: String(value) }]));
     if (held === undefined) found.delete(name);
@@ -248,7 +249,7 @@ export const setups: PauseSection = {
     },
     {
       when: "ClickHouse is too old",
-      pause: async () => setup(await whyTooOld(() => Promise.resolve([{ version: "21.8.1.1" }]))),
+      pause: () => setup(whyTooOld("21.8.1.1")),
     },
     profile("the profile is read-only", "readonly", { value: "1" }),
     profile("the profile holds another value", "async_insert", { value: "1", readonly: 1 }),
