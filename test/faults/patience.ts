@@ -4,6 +4,9 @@ import type { Daemon } from "../../examples/quickstart/daemon.ts";
 /** Between two looks, in milliseconds. */
 const pause = 100;
 
+/** For what takes minutes on a machine that is busy, in milliseconds. */
+export const longPatience = 600_000;
+
 /**
  * Looks again and again until it is so; what the look throws meanwhile is no answer yet. Throws the daemon's last lines
  * if that takes more than `limit` milliseconds, or the daemon ends.

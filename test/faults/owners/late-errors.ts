@@ -7,7 +7,7 @@ import type { TableAudit } from "../counted-table.ts";
 import type { KafkaServers } from "../kafka-servers.ts";
 import { KafkaSubject } from "../kafka-subject.ts";
 import { kafkaVariants } from "../kafka-variants.ts";
-import { until } from "../patience.ts";
+import { longPatience, until } from "../patience.ts";
 
 const said = (status: number, body: string): Fate => ({ kind: "belie", said: { kind: "answer", status, body } });
 
@@ -100,13 +100,14 @@ export class LateErrors {
       this.#proxy.handled.slice(before).filter(({ fate }) => fate === "belie" || fate === "lose").length;
     const isMet = async (): Promise<boolean> =>
       edited === "retrying" ? belied() > 0 : (await health()).paused !== undefined;
-    await until(daemon, `to meet ${error}`, isMet);
+    await until(daemon, `to meet ${error}`, isMet, longPatience);
     await subject.write(this.#place, String(this.#proxy.port), { rows: rowsAfterEdit });
-    await until(daemon, "to be edited", () => this.#says(pipeline_id, /A change was applied.*kind=update/) > 0);
+    const isEdited = (): boolean => this.#says(pipeline_id, /A change was applied.*kind=update/) > 0;
+    await until(daemon, "to be edited", isEdited, longPatience);
     const inDoubt = (await table.rows()) - insertsBefore * rows;
     this.#proxy.decide();
-    await until(daemon, "to read all that was produced", () => subject.isRead());
-    await until(daemon, "to settle", async () => (await health()).pending_batches === 0);
+    await until(daemon, "to read all that was produced", () => subject.isRead(), longPatience);
+    await until(daemon, "to settle", async () => (await health()).pending_batches === 0, longPatience);
     const report: LateErrorReport = {
       ...(await table.audit(mix.distinct)),
       error,

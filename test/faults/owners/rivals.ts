@@ -3,7 +3,7 @@ import type { Daemon } from "../../../examples/quickstart/daemon.ts";
 import { consumerGroup, type PipelineHealth } from "../../../engine/index.ts";
 import { freeListeners, Workplace } from "../../support/daemon.ts";
 import type { KafkaServers } from "../kafka-servers.ts";
-import { until } from "../patience.ts";
+import { longPatience, until } from "../patience.ts";
 import { RivalsTable } from "./rivals-table.ts";
 
 /** A topic with events, whose ids are 0 up to `events`. */
@@ -21,7 +21,6 @@ export interface RivalsOptions extends KafkaServers {
 /** Inserts of a process that may be under way at one time. */
 export const insertsInFlight = 3;
 const batchRows = 1_000;
-const patience = 600_000;
 
 /** Two Sluices, each with a data dir of its own, that run the same pipeline: one topic, one group, one table. */
 export class Rivals {
@@ -75,7 +74,7 @@ export class Rivals {
       text = paused.text;
       return true;
     };
-    await until(daemon, "to find another owner of the group", isPaused, patience);
+    await until(daemon, "to find another owner of the group", isPaused, longPatience);
     return text;
   }
 
@@ -89,7 +88,7 @@ export class Rivals {
   /** Resolves when one has written more than so many rows. */
   async writes(daemon: Daemon, name: string, rows: number): Promise<void> {
     const isWritten = async (): Promise<boolean> => (await this.table.rows(name)) > rows;
-    await until(daemon, `to write ${rows} rows`, isWritten, patience);
+    await until(daemon, `to write ${rows} rows`, isWritten, longPatience);
   }
 
   /** Resolves when the group has all that was produced, and this one has nothing left to write. */
@@ -101,7 +100,7 @@ export class Rivals {
       const isRead = ends.every((end, at) => next.find(({ partition }) => partition === at)?.offset === end);
       return isRead && (await this.health(daemon)).pending_batches === 0;
     };
-    await until(daemon, "to write all that was produced", isOver, patience);
+    await until(daemon, "to write all that was produced", isOver, longPatience);
   }
 
   #file(writer: string, xSluice: Record<string, unknown>): string {
