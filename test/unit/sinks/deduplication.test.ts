@@ -45,6 +45,12 @@ describe("the window of a table is that of", () => {
   test.each<[string, TableInfo, number, number]>([
     ["its server", table("MergeTree"), 5, Infinity],
     ["its own setting", table("ReplacingMergeTree", "non_replicated_deduplication_window = 700"), 700, Infinity],
+    [
+      "the smaller value of a setting that it has twice",
+      table("MergeTree", "non_replicated_deduplication_window = 1000, non_replicated_deduplication_window = 1"),
+      1,
+      Infinity,
+    ],
     ["its server, if replicated", table("ReplicatedMergeTree"), 1000, 604_800],
     [
       "its own settings, if replicated",

@@ -67,12 +67,25 @@ async function readSettings<Value>(
  * they are. A table's own `async_insert` is ORed with that of an insert. Throws a RequestError.
  */
 export async function whyAsynchronous(select: Select, table: TableInfo): Promise<string | undefined> {
-  const said = /\basync_insert = '?(\w+)/.exec(table.engine_full)?.[1];
   const name = "async_insert";
-  const value = said ?? (await readSettings(select, "merge_tree_settings", [name], textIn)).get(name);
-  if (value === undefined || value === "0" || value === "false") return undefined;
+  const said = valuesOf(name, table);
+  const value =
+    said.find(isOn) ?? said[0] ?? (await readSettings(select, "merge_tree_settings", [name], textIn)).get(name);
+  if (value === undefined || !isOn(value)) return undefined;
   const remedy = `ALTER TABLE ${quoteTable(table.database, table.name)} MODIFY SETTING async_insert = 0`;
   return `has the setting async_insert = ${value}, so an insert is collected with others whatever it asks for, and a repeat is not recognised by its token: run ${remedy}`;
+}
+
+/**
+ * The values of a setting of a table. CREATE takes one that is given twice, the last of them counts, and a later ALTER
+ * changes the first: so the most dangerous one is reckoned with.
+ */
+function valuesOf(setting: string, { engine_full }: TableInfo): string[] {
+  return [...engine_full.matchAll(new RegExp(String.raw`\b${setting} = '?(\w+)`, "g"))].map(([, value = ""]) => value);
+}
+
+function isOn(value: string): boolean {
+  return value !== "0" && value !== "false";
 }
 
 /** Whether the table counts its blocks per partition, in a store that it shares with other servers. */
@@ -84,8 +97,8 @@ export function isReplicated({ engine }: Pick<TableInfo, "engine">): boolean {
 export function windowOf(table: TableInfo, defaults: WindowDefaults): Window {
   if (!table.engine.endsWith("MergeTree")) return { entries: 0, seconds: Infinity };
   const said = (setting: string): number | undefined => {
-    const value = new RegExp(String.raw`\b${setting} = '?(\d+)`).exec(table.engine_full)?.[1];
-    return value === undefined ? undefined : Number(value);
+    const values = valuesOf(setting, table).filter((value) => /^\d+$/.test(value));
+    return values.length === 0 ? undefined : Math.min(...values.map(Number));
   };
   if (!isReplicated(table)) return { ...defaults.plain, entries: said(entriesSetting.plain) ?? defaults.plain.entries };
   return {
