@@ -19,6 +19,8 @@ import { plantFaults } from "./planted.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
+import { sweepSettings } from "./settings/sweep.ts";
+import { brokenBySettings, linesOf } from "./settings/sweep-table.ts";
 import { type Step, steps } from "./steps.ts";
 import { killAppender } from "./stream-kills.ts";
 import { variants } from "./variants.ts";
@@ -58,6 +60,7 @@ const faults: Record<string, Fault> = {
   reconcile: { kills: 0, events: 0, run: runReconcile },
   "reconcile-kills": { kills: 200, events: 0, run: runReconcileKills },
   "reconcile-standby": { kills: 20, events: 0, run: runReconcileStandby },
+  settings: { kills: 0, events: 0, run: runSettings },
   stream: { kills: 200, events: 0, run: runStream },
 };
 
@@ -182,6 +185,15 @@ async function reconcileKills(options: Parameters<typeof killWhileReconciling>[0
   const report = await killWhileReconciling({ ...options, log: (line) => console.log(line) });
   console.log(JSON.stringify(report, undefined, 2));
   return isUnbroken(brokenWhileReconciling(report));
+}
+
+/** Prints each setting that changed anything. FAULTS_ONLY, a pattern, picks some by their names. */
+async function runSettings(): Promise<boolean> {
+  const only = process.env["FAULTS_ONLY"];
+  const picked = only === undefined ? {} : { only: new RegExp(only) };
+  const report = await sweepSettings({ log: (line) => console.log(line), ...picked });
+  for (const line of linesOf(report)) console.log(line);
+  return isUnbroken(brokenBySettings(report, only === undefined));
 }
 
 async function runStream(options: Options): Promise<boolean> {
