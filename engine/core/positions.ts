@@ -49,9 +49,9 @@ export interface Chunk {
   last: Offset;
 }
 
-/** A range as logs and errors print it. */
-export function rangeText({ feed, first, last }: PositionRange): string {
-  const name = feed === joinFeed ? "the rows of the join" : feed;
+/** A range as logs and errors print it; `nameOf` names its feed. */
+export function rangeText({ feed, first, last }: PositionRange, nameOf = (one: Feed): string => one): string {
+  const name = feed === joinFeed ? "the rows of the join" : nameOf(feed);
   return `${first} to ${last}${feed === streamFeed ? "" : ` of ${name}`}`;
 }
 

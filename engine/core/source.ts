@@ -2,7 +2,7 @@ import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import type { Disk } from "./disk.ts";
 import type { BatchRecord, Journal, Progress } from "./journal.ts";
 import type { SourcePause } from "./pause.ts";
-import type { Chunk, PositionRange } from "./positions.ts";
+import type { Chunk, Feed, PositionRange } from "./positions.ts";
 
 /**
  * Where a pipeline's events come from. Only the pipeline calls it. It reads each feed in order, and reads ranges that
@@ -48,6 +48,8 @@ export interface Source {
   mayHaveCompacted(ranges: readonly PositionRange[]): Promise<boolean>;
   /** What a person can do when events of a pending batch are gone. Absent: what holds for every source (`waysOut.lost`). */
   readonly wayOutOfLoss?: string;
+  /** A feed of this source as operators know it. Absent: it has one feed, or feeds that are named so. */
+  readonly feedText?: (feed: Feed) => string;
   /**
    * Resolves when events of this source may be written: at once, unless another reader may have taken the source over
    * while this process was paused. Called right before each insert. Rejects with LeftForLater when the pipeline drains

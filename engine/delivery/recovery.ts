@@ -121,7 +121,7 @@ export class Recovery {
     const { pipeline_id, telemetry } = this.#with;
     const { batch } = record;
     if (decided === "goes on, compacted") telemetry.eventsCompacted({ pipeline_id, batch, count });
-    else telemetry.rangeSkipped({ pipeline_id, batch, positions: rangesText(record), count });
+    else telemetry.rangeSkipped({ pipeline_id, batch, positions: rangesText(record, this.#with.source), count });
   }
 
   /** Keys of events that are gone are free, unless the batch may be in the table. */
@@ -192,20 +192,17 @@ function countOf(record: BatchRecord): number {
   return rangesOf(record).reduce((sum, { count }) => sum + count, 0);
 }
 
-function rangesText(record: BatchRecord): string {
+function rangesText(record: BatchRecord, { feedText }: Pick<Source, "feedText">): string {
   return rangesOf(record)
     .filter(({ count }) => count > 0)
-    .map(rangeText)
+    .map((range) => rangeText(range, feedText))
     .join(", ");
 }
 
 /** The pause because `count` events of a batch cannot be read again. */
-export function lossOf(
-  record: BatchRecord,
-  count: number,
-  { wayOutOfLoss: way_out }: Pick<Source, "wayOutOfLoss">,
-): Waited {
-  const gone = `${count} events of the positions ${rangesText(record)} are gone from the source`;
+export function lossOf(record: BatchRecord, count: number, source: Pick<Source, "wayOutOfLoss" | "feedText">): Waited {
+  const { wayOutOfLoss: way_out } = source;
+  const gone = `${count} events of the positions ${rangesText(record, source)} are gone from the source`;
   const text = `${gone}; set x-sluice.on_lost: skip to go on without them`;
   return { class: "lost", text, ...(way_out !== undefined && { way_out }) };
 }

@@ -17,7 +17,7 @@ import { clientId } from "./group/identity.ts";
 import { Membership } from "./group/membership.ts";
 import { OffsetCommits } from "./group/offset-commits.ts";
 import { Opening, type OpeningOptions } from "./group/opening.ts";
-import { kafkaPartition } from "./positions/feed.ts";
+import { kafkaPartition, partitionText } from "./positions/feed.ts";
 import { Lag } from "./positions/lag.ts";
 import { KafkaPositions } from "./positions/positions.ts";
 import { Codecs } from "./protocol/codecs.ts";
@@ -51,6 +51,7 @@ export class KafkaSource implements Source {
   readonly keepsReading = false;
   waitsForSettled = false;
   readonly wayOutOfLoss = waysOutOfKafka.lost;
+  readonly feedText = partitionText;
   readonly #options: KafkaSourceOptions;
   readonly #hide: Hide;
   readonly #positions: KafkaPositions;

@@ -6,6 +6,7 @@ import { lossOf } from "../../../engine/delivery/recovery.ts";
 import { claimText, clientId } from "../../../engine/sources/kafka/group/identity.ts";
 import { LostEvents } from "../../../engine/sources/kafka/group/lost-events.ts";
 import { judge } from "../../../engine/sources/kafka/group/ownership.ts";
+import { partitionText } from "../../../engine/sources/kafka/positions/feed.ts";
 import { TopicIds } from "../../../engine/sources/kafka/positions/topic-ids.ts";
 import { batchHead } from "../../../engine/sources/kafka/protocol/batch-head.ts";
 import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
@@ -142,6 +143,6 @@ export const lostCases: readonly PauseCase[] = [
   },
   {
     when: "messages of a pending batch are gone",
-    pause: () => lossOf(pending as never, 50, { wayOutOfLoss: waysOutOfKafka.lost }),
+    pause: () => lossOf(pending as never, 50, { wayOutOfLoss: waysOutOfKafka.lost, feedText: partitionText }),
   },
 ];

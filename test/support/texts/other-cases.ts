@@ -61,16 +61,30 @@ function thrownBy(work: () => void): string {
   throw new Error("expected an error");
 }
 
-function neverResolved(): never {
-  throw new Error("expected a secret that cannot be resolved");
+/** A reference that cannot be resolved where only an empty variable is set. */
+function secret(when: string, reference: string): PauseCase {
+  return {
+    when,
+    pause: async () => {
+      const resolved = new FileAndEnvSecrets({ SLUICE_SECRET_EMPTY: "" }).resolve(reference);
+      const error = await resolved.then(
+        () => undefined,
+        (reason: unknown) => reason as Error,
+      );
+      if (error === undefined) throw new Error(`expected a reference that cannot be resolved, found ${reference}`);
+      return startPause(error);
+    },
+  };
 }
 
 /** What keeps a pipeline from starting. */
 export const startCases: readonly PauseCase[] = [
-  {
-    when: "a variable with a secret is not set",
-    pause: () => new FileAndEnvSecrets({}).resolve("${env:CLICKHOUSE_PASSWORD}").then(neverResolved, startPause),
-  },
+  secret("a variable with a secret is not set", "${env:SLUICE_SECRET_DB}"),
+  secret("a variable with a secret is empty", "${env:SLUICE_SECRET_EMPTY}"),
+  secret("a file with a secret is missing", "${file:/run/secrets/no-such-file}"),
+  secret("a folder is named in place of a file with a secret", "${file:/}"),
+  secret("the path of a file with a secret is not from the root", "${file:secrets/db}"),
+  secret("a reference has no known form", "${vault:db}"),
   refused(
     "the operator lists targets, and this server is not among them",
     { allowed: ["db.example:8123"] },

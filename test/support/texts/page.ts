@@ -22,7 +22,8 @@ says the texts: a table of cases goes through the steps of a pipeline, and throu
 **What is complete.** A test reads the sources of the steps and of these functions. Each sentence there, which is a literal of several words, stands in one of the texts
 below, or in a list with the reason why it does not: it is a statement, a log line, an answer to a call, the refusal of a file, or needs a server that is slow or answers
 wrongly. What is in the place of a value, and how sentences are joined, is not counted: where two places say the same sentence, one case is enough. Left out as rooms are
-Kafka's wire format, whose texts follow the sentence on unreadable records, and the grammar of column types. What ClickHouse, a broker or the system says is an example.
+Kafka's wire format, whose texts follow the sentence on unreadable records, and the grammar of column types. What ClickHouse, a broker or the system
+says is an example, and so is what a [reference to a secret](../pipelines.md#secrets) lacks.
 
 What a webhook or an OTLP receiver refuses is answered to its sender, is not stored, and is not here; nor is a pipeline that [fails](../operations.md#failed-pipelines).
 `;

@@ -8,6 +8,7 @@ import { engineSources, folderOf, placeOf, rooms, spokenSentences, unmet } from 
 import { holds, named, sentencesOf } from "../../support/texts/sentences.ts";
 
 const all = told();
+const sentences = spokenSentences();
 
 test("the page is what the code says now: else run `npm run schemas`", async () => {
   expect((await all).page).toBe(readFileSync("docs/reference/dead-letters-and-pauses.md", "utf8"));
@@ -15,14 +16,13 @@ test("the page is what the code says now: else run `npm run schemas`", async () 
 
 test("each sentence of the rooms that speak is in a text, or left out with a reason: else add a case in test/support/texts", async () => {
   const { texts } = await all;
-  const sentences = spokenSentences();
   expect(sentences.length).toBeGreaterThan(400);
   expect(unmet(sentences, texts).filter((one) => !leftOut.includes(one))).toEqual([]);
 });
 
 test("no sentence is left out that a text holds, or that is gone", async () => {
   const { texts } = await all;
-  const missing = unmet(spokenSentences(), texts);
+  const missing = unmet(sentences, texts);
   expect(leftOut.filter((one) => !missing.includes(one))).toEqual([]);
 });
 

@@ -1,6 +1,8 @@
 import { connect, Socket } from "node:net";
 import type { ISocketFactory } from "kafkajs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { BatchRecord } from "../../../engine/core/journal.ts";
+import { lossOf } from "../../../engine/delivery/recovery.ts";
 import { claimText } from "../../../engine/sources/kafka/group/identity.ts";
 import { FetchBuffer } from "../../../engine/sources/kafka/reading/fetch-buffer.ts";
 import { KafkaSource, type KafkaSourceOptions } from "../../../engine/sources/kafka/kafka-source.ts";
@@ -170,4 +172,12 @@ describe("whether its events may be written", () => {
     await source!.mayWrite();
     expect(fieldsOf("wasFrozen")).toHaveLength(1);
   });
+});
+
+test("events of a pending batch that are gone are named with their partition and topic", () => {
+  const ranges = [{ feed: `cluster/${cluster.topic}/2`, base: 0, first: 41, last: 90, count: 50 }];
+  const record = { madeOf: { kind: "source", ranges } } as unknown as BatchRecord;
+  expect(lossOf(record, 50, make()).text).toMatch(
+    `50 events of the positions 41 to 90 of partition 2 of topic ${cluster.topic} are gone`,
+  );
 });

@@ -3,7 +3,7 @@ import { rangesOf } from "../../../core/journal.ts";
 import type { Chunk, Feed, PositionRange } from "../../../core/positions.ts";
 import type { Source, SourceJournal, SourceSignals } from "../../../core/source.ts";
 import { waysOutOfKafka } from "../brokers/failures.ts";
-import { kafkaPartition } from "../positions/feed.ts";
+import { kafkaPartition, partitionText } from "../positions/feed.ts";
 
 /** Reads topics of one cluster. */
 export interface ClusterSource extends Source {
@@ -29,6 +29,7 @@ export interface ClustersOptions {
 export class Clusters implements Source {
   readonly keepsReading = false;
   readonly wayOutOfLoss = waysOutOfKafka.lost;
+  readonly feedText = partitionText;
   readonly #options: ClustersOptions;
   readonly #sources: readonly ClusterSource[];
   /** Which one is asked first for the next events. */

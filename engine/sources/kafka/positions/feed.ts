@@ -14,10 +14,10 @@ export function kafkaFeed({ cluster, topic, partition, id }: KafkaPartition): Fe
   return `${cluster}/${topic}/${partition}${id === undefined ? "" : `/${id}`}`;
 }
 
-/** A feed as text for operators, without its cluster. */
+/** A feed as text for operators, without its cluster; one that is no partition as it is. */
 export function partitionText(feed: Feed): string {
-  const { topic, partition } = kafkaPartition(feed)!;
-  return `partition ${partition} of topic ${topic}`;
+  const found = kafkaPartition(feed);
+  return found === undefined ? feed : `partition ${found.partition} of topic ${found.topic}`;
 }
 
 /** The partition that a feed names; undefined where it is not a Kafka feed. */
