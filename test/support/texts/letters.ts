@@ -15,6 +15,7 @@ import { joinedOrigin } from "../../../engine/join/joined-source.ts";
 import { encodersFor } from "../../../engine/sinks/clickhouse/encode/row-encoders.ts";
 import { JsonRowWriter } from "../../../engine/sinks/clickhouse/encode/json-row-writer.ts";
 import { kindOf } from "../../../engine/sources/registry.ts";
+import { deathText } from "../../../engine/workers/pool.ts";
 import { ThreadDeaths } from "../../../engine/workers/thread-deaths.ts";
 import { compilePipeline, compileSides, createKeys } from "../../../engine/workers/compile.ts";
 
@@ -75,7 +76,7 @@ export function refusedLetter(given: LetterCase, { name, text }: Failure): Rejec
 export function deadlyLetter(given: LetterCase, death: string): Rejection {
   const deaths = new ThreadDeaths();
   const by = { feed: "", position: 1 };
-  for (let count = 0; count < 3; count += 1) deaths.died({ error: new Error(death), by, isByOther: false });
+  for (let count = 0; count < 3; count += 1) deaths.died({ error: new Error(deathText(death)), by, isByOther: false });
   const [deadly] = deaths.care?.deadly ?? [];
   if (deadly === undefined) throw new Error("expected a deadly event");
   const builder = new BatchBuilder(compiled(given), plan, pipeline_id, telemetry);
