@@ -271,6 +271,7 @@ const scalars: LetterSection = {
     column("s: string", "String", '"\\ud800"'),
     column("f: float", "String", "123456789012345678.5"),
     column("a: array", "String", "[123456789012345678.5]"),
+    column("a: array", "String", deepList),
     column("s: string", "UUID", '"7"'),
     column("s: string", "IPv4", '"::1"'),
     column("s: string", "IPv6", '"fe80::1%eth0"'),

@@ -270,6 +270,8 @@ describe("values that do not fit", () => {
     ["string", "Decimal(18, 2)", '"19.990000000000002"', "2 after the point"],
     ["int", "Enum8('a' = 1)", "2", "expected a member of Enum8('a' = 1), got 2"],
     ["float", "String", "1e400", "got a number beyond the range of 64-bit floats"],
+    ["array", "String", "[12345678901234567890.5]", "expected text, or a value with its numbers written out in digits"],
+    ["array", "String", `${"[".repeat(101)}${"]".repeat(101)}`, "expected a value of at most 100 levels, got [[["],
     ["array", "String", "[1,1e400]", "got [1,a number beyond the range of 64-bit floats]"],
     ["map", "Map(String, Int8)", '{"x": null}', 'key "x": expected a whole number from -128 to 127, got null'],
     ["map", "Map(String, Array(Int8))", '{"x": null}', 'key "x": expected an array, got null'],

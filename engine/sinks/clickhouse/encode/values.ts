@@ -57,7 +57,8 @@ export function expectedText(value: unknown): string {
   if (value === null) return "text";
   if (typeof value === "string") return "text of whole Unicode characters";
   if (typeof value === "number") return `a number written out in digits, or as a string${beyond}`;
-  return `text, or a value of at most ${deepest} levels with its numbers written out in digits or as strings${beyond}`;
+  if (isTooDeep(value, 0)) return `a value of at most ${deepest} levels`;
+  return `text, or a value with its numbers written out in digits or as strings${beyond}`;
 }
 
 const beyond = " (beyond 2^53 with more than 15 digits, an exponent or a decimal point leaves the digits unknown)";
@@ -75,6 +76,11 @@ function isFaithful(value: unknown, depth: number): boolean {
   if (typeof value === "number") return isExact(value);
   if (typeof value !== "object" || value === null) return true;
   return depth < deepest && Object.values(value).every((inner) => isFaithful(inner, depth + 1));
+}
+
+function isTooDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth >= deepest || Object.values(value).some((inner) => isTooDeep(inner, depth + 1));
 }
 
 /** JSON without spaces. Whole numbers beyond 2^53 keep their digits. */
