@@ -70,7 +70,7 @@ class Literals {
 
   #template(): void {
     const start = this.#at;
-    const isRaw = this.#source.endsWith("String.raw", start) || this.#source.slice(0, start).endsWith("String.raw");
+    const isRaw = this.#source.endsWith("String.raw", start);
     const parts: string[] = [];
     for (let from = (this.#at += 1); ; from = this.#at) {
       while (this.#source[this.#at] !== "`" && !this.#source.startsWith("${", this.#at)) {
