@@ -476,7 +476,7 @@ export interface SinkDocument {
      */
     column_name: string;
     /**
-     * ClickHouse type of the column. Digits of a second beyond those of a DateTime or DateTime64 are cut off. A null within an array, a map, a tuple or a typed path of JSON makes the event a dead letter, unless the type within is Nullable.
+     * ClickHouse type of the column. Digits of a second beyond those of a DateTime, DateTime64, Time or Time64 are cut off. A null within an array, a map, a tuple or a typed path of JSON makes the event a dead letter, unless the type within is Nullable.
      */
     column_type: string;
   }[];

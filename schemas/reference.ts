@@ -152,7 +152,7 @@ const pageHead = `<!-- Generated from schemas/pipeline-v3.schema.json by \`npm r
 # The v3 format
 
 One YAML or JSON document is one pipeline. This page tells every field; what a problem code means is in
-[Problem codes](problem-codes.md), what an expression may say in
+[Problem codes](problem-codes.md), what feeds a column in [Column types](column-types.md), what an expression may say in
 [Expressions](expressions.md). Unknown keys are errors at every level.
 
 **Effect** is the class of change that a new value needs:

@@ -48,6 +48,7 @@ const sizes = [8, 16, 32, 64, 128, 256];
 const others = [
   "Float32",
   "Float64",
+  "BFloat16",
   "Bool",
   "String",
   "UUID",
@@ -55,9 +56,19 @@ const others = [
   "Date32",
   "DateTime",
   "DateTime64",
+  "Time",
+  "Time64",
   "IPv4",
   "IPv6",
   "JSON",
+  "Dynamic",
+  "Point",
+  "Ring",
+  "LineString",
+  "MultiLineString",
+  "Polygon",
+  "MultiPolygon",
+  "Geometry",
 ];
 const names = [...sizes.flatMap((bits) => [`Int${bits}`, `UInt${bits}`]), ...others];
 

@@ -80,6 +80,23 @@ test("columns that a table lacks are added with alter_table, by the start and no
   ]);
 });
 
+test("a Nested column that the table has flattened is not added, and the refusal names its parts", async () => {
+  const columns = "(id Int64, items Nested(a UInt8, b String)) ENGINE = MergeTree ORDER BY id";
+  await on.run(`CREATE TABLE ${tableOf("flat")} ${columns} SETTINGS non_replicated_deduplication_window = 1000`);
+  const nested = { sources: webhookOf({ id: "int", items: "array" }) };
+  const sink = { mapping: mappingOf({ id: "Int64", items: "Nested(a UInt8, b String)" }) };
+  const checked = (alter_table: boolean): Promise<Readiness> =>
+    on.engine.engine.check(on.config("flat", { ...nested, sink }), { ...defaultOptions, alter_table });
+  const named = refused(
+    /d\.flat has no column "items", but "items\.a", "items\.b", which ClickHouse makes of a Nested/,
+  );
+  expect(await checked(false)).toEqual(named);
+  expect(await checked(true)).toEqual(named);
+  const mapping = mappingOf({ id: "Int64", "items.a": "Array(UInt8)", "items.b": "Array(String)" });
+  const parts = { sources: webhookOf({ id: "int", "items.a": "array", "items.b": "array" }), sink: { mapping } };
+  expect(await on.engine.engine.check(on.config("flat", parts), defaultOptions)).toMatchObject({ kind: "ready" });
+});
+
 test("a server that is down is no refusal", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

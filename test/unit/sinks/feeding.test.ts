@@ -42,6 +42,18 @@ test.each([
   ["Array(Tuple(a Int8))", "array"],
   ["JSON", "string map"],
   ["Nullable(JSON(a Int8))", "string map"],
+  ["BFloat16", "int uint float"],
+  ["Time", "string int uint float"],
+  ["Nullable(Time64(3))", "string int uint float"],
+  ["Dynamic", "string bool int uint float array"],
+  ["Variant(UInt8, DateTime)", "string bool int uint float"],
+  ["Variant(Bool, Tuple(a Int8))", "bool map"],
+  ["Variant(String, Int8)", "string bool int uint float array map"],
+  ["Nested(a Int8)", "array"],
+  ["Point", "array"],
+  ["MultiPolygon", "array"],
+  ["Geometry", "array"],
+  ["Map(UInt32, String)", "map"],
 ])("%s is fed by %s", (column, expected) => {
   expect(feeders(column)).toBe(expected);
 });

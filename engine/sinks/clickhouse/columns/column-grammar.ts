@@ -1,5 +1,7 @@
 import type { Mapping } from "../../../../schemas/pipeline.ts";
+import { columnTypeText, isNullable } from "./column-type.ts";
 import type { ColumnType, ColumnTypeProblem } from "./column-type.ts";
+import { geometries } from "./geometries.ts";
 import { json, tuple } from "./structured-grammar.ts";
 
 /** Deeper nesting than any real table has: a longer chain of brackets is refused instead of followed. */
@@ -9,7 +11,7 @@ const longest = 100_000;
 type Parsed = ColumnType | ColumnTypeProblem;
 type Arguments = readonly string[] | undefined;
 
-const notYet = /^(Nested|Object|Variant|Dynamic|BFloat16|Time|Time64|Point|Ring|Polygon)\b/;
+const notYet = /^(Object|AggregateFunction|QBit|Nothing|Interval\w*)\b/;
 
 /**
  * Reads a column type: trimmed, case-sensitive, as ClickHouse spells it. The text of a problem completes a sentence
@@ -44,7 +46,7 @@ function parse(text: string, depth: number): Parsed {
   return plain(name, list) ?? parameterised(name, list, depth) ?? { problem: unsupported };
 }
 
-const unsupported = `is an unsupported column type; expected Bool, Int8..Int256, UInt8..UInt256, Float32, Float64, Decimal(P, S), String, FixedString(N), UUID, Enum8, Enum16, Date, Date32, DateTime, DateTime64, IPv4, IPv6, JSON, or some of them in Nullable, LowCardinality, Array, Map or Tuple`;
+const unsupported = `is an unsupported column type; expected Bool, Int8..Int256, UInt8..UInt256, Float32, Float64, BFloat16, Decimal(P, S), String, FixedString(N), UUID, Enum8, Enum16, Date, Date32, DateTime, DateTime64, Time, Time64, IPv4, IPv6, JSON, Dynamic, Point, Ring, LineString, MultiLineString, Polygon, MultiPolygon, Geometry, or some of them in Nullable, LowCardinality, Array, Map, Tuple, Nested or Variant`;
 
 /** Types that take no argument. */
 function plain(name: string, list: Arguments): Parsed | undefined {
@@ -63,7 +65,12 @@ function plain(name: string, list: Arguments): Parsed | undefined {
     case "IPv4":
     case "IPv6":
     case "FixedString":
+    case "BFloat16":
+    case "Time":
+    case "Dynamic":
       return { kind: name };
+    case "Time64":
+      return { kind: "Time64", precision: 3 };
     case "JSON":
       return json([], () => ({ problem: unsupported }));
     case "DateTime":
@@ -75,7 +82,7 @@ function plain(name: string, list: Arguments): Parsed | undefined {
     case "Enum16":
       return { kind: "Enum", bits: name === "Enum8" ? 8 : 16 };
     default:
-      return undefined;
+      return geometries.get(name);
   }
 }
 
@@ -89,6 +96,14 @@ function parameterised(name: string, list: Arguments, depth: number): Parsed | u
       return withZone({ kind: "DateTime" }, list);
     case "DateTime64":
       return dateTime64(list);
+    case "Time64":
+      return time64(list);
+    case "Dynamic":
+      return dynamic(list);
+    case "Variant":
+      return variant(list, depth);
+    case "Nested":
+      return nested(list, depth);
     case "Decimal":
       return decimal(list);
     case "Enum8":
@@ -132,8 +147,12 @@ function decimal(list: readonly string[]): Parsed {
 }
 
 const insideNullable =
-  /^(Bool|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|FixedString|Enum|DateTime|DateTime64|Decimal|Tuple|JSON)$/;
-const insideLowCardinality = /^(Nullable|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|FixedString|DateTime)$/;
+  /^(Bool|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|BFloat16|FixedString|Enum|DateTime|DateTime64|Time|Time64|Decimal|Tuple|JSON)$/;
+const insideLowCardinality =
+  /^(Nullable|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|BFloat16|FixedString|DateTime|Time)$/;
+/** The key of a map is a text in JSON, from which ClickHouse reads none of the others. */
+const keyOfMap =
+  /^(String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|BFloat16|FixedString|Enum|DateTime|DateTime64|Time|Time64|Decimal)$/;
 
 function wrapper(kind: "Array" | "Nullable" | "LowCardinality", list: readonly string[], depth: number): Parsed {
   const of = list.length === 1 ? parse(list[0] ?? "", depth + 1) : undefined;
@@ -150,8 +169,46 @@ function map(list: readonly string[], depth: number): Parsed {
   if (isProblem(key)) return { problem: `has the key type ${list[0]}, which ${key.problem}` };
   if (isProblem(value)) return { problem: `has the value type ${list[1]}, which ${value.problem}` };
   const keyKind = key.kind === "LowCardinality" ? key.of.kind : key.kind;
-  if (keyKind !== "String" && keyKind !== "FixedString") return { problem: "needs a key that is a String" };
+  if (!keyOfMap.test(keyKind)) {
+    return { problem: "needs a key that is a text, a number, a date, a time, an Enum, a UUID or an address" };
+  }
   return { kind: "Map", key, value };
+}
+
+function time64(list: readonly string[]): Parsed {
+  return list.length === 1 && /^\d$/.test(list[0] ?? "")
+    ? { kind: "Time64", precision: Number(list[0]) }
+    : { problem: "needs a precision from 0 to 9, such as Time64(3)" };
+}
+
+function dynamic(list: readonly string[]): Parsed {
+  const [, digits] = list.length === 1 ? (/^max_types\s*=\s*(\d{1,3})$/.exec(list[0] ?? "") ?? []) : [];
+  return digits !== undefined && Number(digits) <= 254
+    ? { kind: "Dynamic", most: Number(digits) }
+    : { problem: "needs nothing, or a limit from 0 to 254 such as Dynamic(max_types=16)" };
+}
+
+function variant(list: readonly string[], depth: number): Parsed {
+  const types: ColumnType[] = [];
+  for (const text of list) {
+    const of = parse(text, depth + 1);
+    if (isProblem(of)) return { problem: `holds ${text === "" ? "nothing" : text}, which ${of.problem}` };
+    if (isNullable(of) || of.kind === "Dynamic") return { problem: `cannot hold ${text}` };
+    types.push(of);
+  }
+  const byText = new Map(types.map((type) => [columnTypeText(type), type]));
+  return {
+    kind: "Variant",
+    types: [...byText].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, of]) => of),
+  };
+}
+
+/** ClickHouse's other spelling of an array of tuples. A table that flattens it has an Array column for each element. */
+function nested(list: readonly string[], depth: number): Parsed {
+  const of = tuple(list, (text) => parse(text, depth + 1));
+  if (isProblem(of)) return of;
+  const hasNames = of.kind === "Tuple" && of.names !== undefined;
+  return hasNames ? { kind: "Array", of } : { problem: "needs a name for each element, such as Nested(a String)" };
 }
 
 const quotes: ReadonlySet<string> = new Set(["'", "`", '"']);

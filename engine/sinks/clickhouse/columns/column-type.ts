@@ -6,6 +6,13 @@ export type ColumnType =
   | { kind: "Bool" | "String" | "UUID" | "Date" | "Date32" | "IPv4" | "IPv6" }
   | { kind: "Int" | "UInt"; bits: 8 | 16 | 32 | 64 | 128 | 256 }
   | { kind: "Float"; bits: 32 | 64 }
+  | { kind: "BFloat16" }
+  | { kind: "Time" }
+  /** `most`: how many types it tells apart, where that is given. */
+  | { kind: "Dynamic"; most?: number }
+  /** `precision` in digits of a fraction of the second, 0..9. */
+  | { kind: "Time64"; precision: number }
+  | VariantType
   /** Bytes; absent for a plain `FixedString` in the mapping: the table then decides. */
   | { kind: "FixedString"; length?: number }
   /** `members` is absent for a plain `Enum8` in the mapping: the table then decides. */
@@ -15,16 +22,33 @@ export type ColumnType =
   | { kind: "DateTime64"; precision: number; zone?: string }
   /** `precision` in digits, 1..76; `scale` of them after the point. */
   | { kind: "Decimal"; precision: number; scale: number }
-  | { kind: "Array" | "Nullable" | "LowCardinality"; of: ColumnType }
+  | ArrayType
+  | { kind: "Nullable" | "LowCardinality"; of: ColumnType }
   | { kind: "Map"; key: ColumnType; value: ColumnType }
   | TupleType
   | JsonType;
+
+/** `alias`: how ClickHouse calls it, as `Ring`. */
+export interface ArrayType {
+  kind: "Array";
+  of: ColumnType;
+  alias?: string;
+}
+
+/** Of one of its types, or NULL; in the order of their texts, as ClickHouse prints them. `alias`: `Geometry`. */
+export interface VariantType {
+  kind: "Variant";
+  types: readonly ColumnType[];
+  alias?: string;
+}
 
 /** At least one element; `names` has as many entries as `elements`, or is absent. */
 export interface TupleType {
   kind: "Tuple";
   elements: readonly ColumnType[];
   names?: readonly string[];
+  /** How ClickHouse calls it: `Point`. */
+  alias?: string;
 }
 
 export interface JsonType {
@@ -47,16 +71,18 @@ export function bare(type: ColumnType): ColumnType {
   return type.kind === "Nullable" || type.kind === "LowCardinality" ? bare(type.of) : type;
 }
 
-/** Whether the column holds NULL: `Nullable(T)` or `LowCardinality(Nullable(T))`. */
+/** Whether a null is written to the column as NULL: `Nullable(T)`, `LowCardinality(Nullable(T))` or a Variant. */
 export function isNullable(type: ColumnType): boolean {
-  return type.kind === "Nullable" || (type.kind === "LowCardinality" && isNullable(type.of));
+  return type.kind === "Variant" || type.kind === "Nullable" || (type.kind === "LowCardinality" && isNullable(type.of));
 }
 
-/** Whether the type contains JSON or a tuple, which ClickHouse reads by settings. */
+/** Whether the type contains JSON, a tuple, or what ClickHouse infers from a value, which ClickHouse reads by settings. */
 export function isStructured(type: ColumnType): boolean {
   switch (type.kind) {
     case "JSON":
     case "Tuple":
+    case "Variant":
+    case "Dynamic":
       return true;
     case "Array":
     case "Nullable":
@@ -86,14 +112,23 @@ export function columnTypeText(type: ColumnType): string {
       return `DateTime64(${type.precision}${type.zone === undefined ? "" : `, '${type.zone}'`})`;
     case "Decimal":
       return `Decimal(${type.precision}, ${type.scale})`;
+    case "Time64":
+      return `Time64(${type.precision})`;
+    case "Dynamic":
+      return type.most === undefined ? "Dynamic" : `Dynamic(max_types=${type.most})`;
+    case "Variant":
+      return type.alias ?? `Variant(${type.types.map(columnTypeText).join(", ")})`;
     case "Array":
+      return type.alias ?? `Array(${columnTypeText(type.of)})`;
     case "Nullable":
     case "LowCardinality":
       return `${type.kind}(${columnTypeText(type.of)})`;
     case "Map":
       return `Map(${columnTypeText(type.key)}, ${columnTypeText(type.value)})`;
     case "Tuple":
-      return `Tuple(${type.elements.map((of, at) => named(type.names?.[at], columnTypeText(of))).join(", ")})`;
+      return (
+        type.alias ?? `Tuple(${type.elements.map((of, at) => named(type.names?.[at], columnTypeText(of))).join(", ")})`
+      );
     case "JSON":
       return jsonText(type);
     default:

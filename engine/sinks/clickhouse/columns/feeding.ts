@@ -13,6 +13,7 @@ const feeders: Readonly<Record<ColumnType["kind"], readonly FieldType[]>> = {
   Int: whole,
   UInt: whole,
   Float: numbers,
+  BFloat16: numbers,
   Decimal: ["string", ...numbers],
   String: anything,
   FixedString: text,
@@ -24,22 +25,32 @@ const feeders: Readonly<Record<ColumnType["kind"], readonly FieldType[]>> = {
   Date32: text,
   DateTime: ["string", ...numbers],
   DateTime64: ["string", ...numbers],
+  Time: ["string", ...numbers],
+  Time64: ["string", ...numbers],
   Array: ["array"],
   Map: ["map"],
   /** With names; without them it is fed like an Array. */
   Tuple: ["map"],
   /** ClickHouse accepts only objects at the top of a JSON column; a string is read as JSON. */
   JSON: ["string", "map"],
+  /** ClickHouse infers the type; of an object it would make a tuple of its own for each set of keys. */
+  Dynamic: ["string", "bool", ...numbers, "array"],
+  /** What one of its types is fed by. */
+  Variant: [],
   Nullable: [],
   LowCardinality: [],
 };
 
 /** True if a field of type `field` can feed the column, else the reason, without a full stop. */
 export function canFeed(field: FieldType, column: ColumnType): true | string {
-  const type = bare(column);
-  const allowed = type.kind === "Tuple" && type.names === undefined ? feeders.Array : feeders[type.kind];
+  const allowed = feedersOf(bare(column));
   if (allowed.includes(field)) return true;
   return `a field of type ${field} cannot feed a column of type ${columnTypeText(column)}: expected ${oneOf(allowed)}`;
+}
+
+function feedersOf(type: ColumnType): readonly FieldType[] {
+  if (type.kind === "Variant") return anything.filter((field) => type.types.some((of) => canFeed(field, of) === true));
+  return type.kind === "Tuple" && type.names === undefined ? feeders.Array : feeders[type.kind];
 }
 
 function oneOf(words: readonly string[]): string {

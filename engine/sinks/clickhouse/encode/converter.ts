@@ -1,7 +1,17 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
-import { bare, type ColumnType, isNullable, type TupleType } from "../columns/column-type.ts";
-import { jsonConverter } from "./json-converter.ts";
-import { isNegativeUnsigned, isObject, type Read, readers, readInnerBool, readText, shortened } from "./values.ts";
+import { bare, type ColumnType, columnTypeText, isNullable, type TupleType } from "../columns/column-type.ts";
+import { type Alternative, variantConverter } from "./variant-converter.ts";
+import { dynamicConverter, jsonConverter } from "./json-converter.ts";
+import {
+  isNegativeUnsigned,
+  isObject,
+  type Read,
+  readers,
+  readInnerBool,
+  readText,
+  shortened,
+  type Value,
+} from "./values.ts";
 import { type ScalarType, writerOf } from "./scalar-writers.ts";
 
 /** Converts the values of one field to JSON text for one column. Made once, called for each event. */
@@ -27,6 +37,10 @@ function build(read: Read, column: ColumnType, nullable: boolean): Converter {
     case "Nullable":
     case "LowCardinality":
       return build(read, column.of, nullable);
+    case "Variant":
+      return variantConverter(read, columnTypeText(column), column.types.map(alternative));
+    case "Dynamic":
+      return dynamicConverter(read);
     case "Array":
       return arrayConverter(read, column.of);
     case "Map":
@@ -35,12 +49,24 @@ function build(read: Read, column: ColumnType, nullable: boolean): Converter {
       return tupleOf(read, column, nullable ? "null" : undefined);
     case "JSON":
       return jsonConverter(
-        new Map([...column.paths].map(([path, type]) => [path, within(type)])),
+        new Map([...column.paths].map(([path, type]) => [path, typedPath(type)])),
         nullable ? "null" : "{}",
       );
     default:
       return scalarConverter(read, column, nullable);
   }
+}
+
+/** ClickHouse reads no null for a Dynamic path, but the writer leaves a path out that is null. */
+function typedPath(column: ColumnType): Converter {
+  const { convert, explain } = within(column);
+  return column.kind === "Dynamic"
+    ? { convert: (value) => (value === null ? "null" : convert(value)), explain }
+    : { convert, explain };
+}
+
+function alternative(column: ColumnType): Alternative {
+  return { type: bare(column), converter: within(column) };
 }
 
 /** The converter for a value within an object whose kind alone decides. */
@@ -67,7 +93,11 @@ function noTuple({ names, elements }: TupleType): string {
 function tupleOf(read: Read, { elements, names }: TupleType, empty: string | undefined): Converter {
   const converters = elements.map(within);
   if (names === undefined) return tupleConverter(read, converters, empty);
-  return namedTupleConverter(read, new Map(converters.map((converter, at) => [names[at] ?? "", converter])), empty);
+  const parts = converters.map((converter, at) => {
+    const name = names[at] ?? "";
+    return { name, key: `${JSON.stringify(name)}:`, converter, isDynamic: elements[at]?.kind === "Dynamic" };
+  });
+  return namedTupleConverter(read, parts, empty);
 }
 
 function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Converter {
@@ -113,7 +143,8 @@ function arrayConverter(read: Read, of: ColumnType): Converter {
 }
 
 function mapConverter(read: Read, { key, value: of }: Extract<ColumnType, { kind: "Map" }>): Converter {
-  const name = build(readText, key, false);
+  const name = build(readerOfKey(key), key, false);
+  const isText = ["String", "FixedString"].includes(bare(key).kind);
   const element = within(of);
   return {
     convert: (value) => {
@@ -121,10 +152,13 @@ function mapConverter(read: Read, { key, value: of }: Extract<ColumnType, { kind
       const object = read(value);
       if (!isObject(object)) return undefined;
       const texts: string[] = [];
+      const keys = new Set<string>();
       for (const inner of Object.keys(object)) {
         const [left, right] = [name.convert(inner), element.convert(object[inner])];
         if (left === undefined || right === undefined) return undefined;
-        texts.push(`${left}:${right}`);
+        const spelled = left.startsWith('"') ? left : `"${left}"`;
+        if (!isText && isTaken(keys, spelled)) return undefined;
+        texts.push(`${spelled}:${right}`);
       }
       return `{${texts.join(",")}}`;
     },
@@ -132,10 +166,30 @@ function mapConverter(read: Read, { key, value: of }: Extract<ColumnType, { kind
       if (!isObject(value)) return `expected an object, got ${shortened(value)}`;
       const badKey = Object.keys(value).find((inner) => name.convert(inner) === undefined);
       if (badKey !== undefined) return `key: ${name.explain(badKey)}`;
+      const keys = new Set<string | undefined>();
+      const twice = isText ? undefined : Object.keys(value).find((inner) => isTaken(keys, name.convert(inner)));
+      if (twice !== undefined)
+        return `key: expected each key once, got ${shortened(twice)} beside another spelling of it`;
       const at = Object.keys(value).find((inner) => element.convert(value[inner]) === undefined) ?? "";
       return `key ${shortened(at)}: ${element.explain(value[at])}`;
     },
   };
+}
+
+/** Whether a key is in the set; adds it. */
+function isTaken<Key>(keys: Set<Key>, key: Key): boolean {
+  return keys.size === keys.add(key).size;
+}
+
+/** Reads a key, which is a text in JSON: digits are also the number of a member of an Enum, and seconds since 1970. */
+function readerOfKey(column: ColumnType): Read {
+  const key = bare(column);
+  const read = readerWithin(key, readText);
+  const isNumber = (text: string): boolean => {
+    const isNamed = key.kind === "Enum" && key.members?.has(text) === true;
+    return ["Enum", "DateTime", "DateTime64"].includes(key.kind) && !isNamed && /^-?\d{1,15}$/.test(text);
+  };
+  return (value) => read(typeof value === "string" && isNumber(value) ? Number(value) : value);
 }
 
 /** Reads a value within an array or a map by its target type. `asText` decides for strings. */
@@ -148,6 +202,7 @@ function readerWithin(column: ColumnType, asText: Read): Read {
     case "UInt":
       return readers.int;
     case "Float":
+    case "BFloat16":
       return readers.float;
     case "Bool":
       return readInnerBool;
@@ -159,10 +214,16 @@ function readerWithin(column: ColumnType, asText: Read): Read {
       return column.names === undefined ? readers.array : readers.map;
     case "DateTime":
     case "DateTime64":
+    case "Time":
+    case "Time64":
     case "Decimal":
+    case "Enum":
       return (value) => (["string", "number", "bigint"].includes(typeof value) ? (value as string) : undefined);
     case "String":
       return asText;
+    case "Variant":
+    case "Dynamic":
+      return (value) => value as Value;
     default:
       return (value) => (typeof value === "string" ? value : undefined);
   }
@@ -192,22 +253,29 @@ function tupleConverter(read: Read, elements: readonly Converter[], empty: strin
   };
 }
 
+/** An element of a tuple with names; `key` with its colon. */
+interface NamedElement {
+  name: string;
+  key: string;
+  converter: Converter;
+  /** ClickHouse stores NULL where the key is left out, and reads none. */
+  isDynamic: boolean;
+}
+
 /**
  * A tuple with names is made from an object's own keys, whatever their names. An absent key counts as a missing field.
  * A key that the tuple does not name is left out, like a field without a mapping.
  */
-function namedTupleConverter(
-  read: Read,
-  elements: ReadonlyMap<string, Converter>,
-  empty: string | undefined,
-): Converter {
-  const parts = [...elements].map(([name, converter]) => ({ name, key: `${JSON.stringify(name)}:`, converter }));
+function namedTupleConverter(read: Read, parts: readonly NamedElement[], empty: string | undefined): Converter {
+  const isLeftOut = ({ name, isDynamic }: NamedElement, object: Record<string, unknown>): boolean =>
+    isDynamic && (ownValue(object, name) ?? null) === null;
   const write = (object: Record<string, unknown>): string | undefined => {
     const texts: string[] = [];
-    for (const { name, key, converter } of parts) {
-      const text = converter.convert(ownValue(object, name));
+    for (const part of parts) {
+      if (isLeftOut(part, object)) continue;
+      const text = part.converter.convert(ownValue(object, part.name));
       if (text === undefined) return undefined;
-      texts.push(key + text);
+      texts.push(part.key + text);
     }
     return `{${texts.join(",")}}`;
   };
@@ -220,7 +288,9 @@ function namedTupleConverter(
     explain: (value) => {
       const object = value ?? {};
       if (!isObject(object)) return `expected an object, got ${shortened(value)}`;
-      const bad = parts.find(({ name, converter }) => converter.convert(ownValue(object, name)) === undefined);
+      const bad = parts.find(
+        (part) => !isLeftOut(part, object) && part.converter.convert(ownValue(object, part.name)) === undefined,
+      );
       return `key ${shortened(bad?.name)}: ${bad?.converter.explain(ownValue(object, bad.name))}`;
     },
   };

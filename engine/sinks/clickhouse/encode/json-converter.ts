@@ -1,6 +1,6 @@
 import { parseExactly } from "../../../event/exact-json.ts";
 import type { Converter } from "./converter.ts";
-import { deepest, isObject, shortened } from "./values.ts";
+import { deepest, isObject, type Read, readers, shortened } from "./values.ts";
 import { quoted } from "./writer.ts";
 
 /** Thrown for a value within the object that cannot be written. Caught in this file. */
@@ -38,6 +38,45 @@ export function jsonConverter(typed: ReadonlyMap<string, Converter>, empty: stri
     explain: (value) => {
       const text = attempt(() => write(value));
       return text instanceof Unfit ? text.message : `expected a JSON object, got ${shortened(value)}`;
+    },
+  };
+}
+
+/**
+ * Writes scalars and arrays of them for a Dynamic column, whose types ClickHouse infers. An object would become a tuple in
+ * which a missing key is a 0. ClickHouse reads no null for it: a row goes without the column.
+ */
+export function dynamicConverter(read: Read): Converter {
+  const write = (value: unknown): string => {
+    const typed = value === null || value === undefined ? undefined : read(value);
+    // A float that JSON cannot write would be stored as a text.
+    const isMisread = typeof typed === "string" && typeof value === "string" && read === readers.float;
+    if (typed === undefined || isMisread || holdsObject(typed, 0))
+      throw new Unfit(`${expectedScalar}, got ${shortened(value)}`);
+    const text = attempt(() => (Array.isArray(typed) ? array(typed, "", 1, new JsonElements()) : scalar(typed, "")));
+    if (text instanceof Unfit) throw new Unfit(text.message.replace(/^key "": /, ""));
+    return text;
+  };
+  return converterBy(write);
+}
+
+const expectedScalar = "expected text, a number, a bool or an array of them (a JSON column takes objects)";
+
+function holdsObject(value: unknown, depth: number): boolean {
+  if (Array.isArray(value)) return depth < deepest && value.some((inner) => holdsObject(inner, depth + 1));
+  return isObject(value);
+}
+
+/** The converter of what throws Unfit. */
+function converterBy(write: (value: unknown) => string): Converter {
+  return {
+    convert: (value) => {
+      const text = attempt(() => write(value));
+      return text instanceof Unfit ? undefined : text;
+    },
+    explain: (value) => {
+      const text = attempt(() => write(value));
+      return text instanceof Unfit ? text.message : `expected another value, got ${shortened(value)}`;
     },
   };
 }

@@ -16,22 +16,33 @@ export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writ
       if (typeof exact !== "bigint" || exact < min || exact > max) return undefined;
       return bits > 64 ? `"${exact}"` : exact.toString();
     },
-    expected: (value) =>
-      `a whole number from ${min} to ${max}${typeof value === "number" && isRounded(value) ? ", written out in digits" : ""}`,
+    expected: (value) => `a whole number from ${min} to ${max}${whyUnfit(value, signed)}`,
     zero: "0",
   };
 }
 
-/** Finite numbers, for a Float32 only those that stay finite; NaN and infinities where they were named (`readFloat`). */
-export function float(bits: 32 | 64): Writer {
-  const fits = bits === 32 ? (value: number) => Number.isFinite(Math.fround(value)) : Number.isFinite;
+/** What else there is to say of a number that is refused. */
+function whyUnfit(value: unknown, isSigned: boolean): string {
+  const number = typeof value === "string" && decimalLayout.test(value) ? Number(value) : value;
+  if (typeof number === "number" && Number.isFinite(number) && !Number.isInteger(number))
+    return " (round(x), floor(x) or ceil(x) in a stateless transform leaves no fraction)";
+  if (!isSigned && (typeof number === "number" || typeof number === "bigint") && number < 0)
+    return " (the column holds no negative numbers, one of type Int does)";
+  return typeof value === "number" && isRounded(value) ? ", written out in digits" : "";
+}
+
+const decimalLayout = /^[+-]?\d{1,300}(?:\.\d{1,300})?$/;
+
+/** Finite numbers, for a Float32 or BFloat16 only those that stay finite; NaN and infinities where they were named (`readFloat`). */
+export function float(bits: 16 | 32 | 64): Writer {
+  const fits = bits < 64 ? (value: number) => Number.isFinite(Math.fround(value)) : Number.isFinite;
   return {
     write: (value) => {
       if (typeof value === "string") return `"${value}"`;
       const number = typeof value === "bigint" ? Number(value) : value;
       return typeof number === "number" && fits(number) ? String(number) : undefined;
     },
-    expected: bits === 32 ? "a number up to 3.4028234663852886e+38 on either side of 0" : "a finite number",
+    expected: bits < 64 ? "a number up to 3.4028234663852886e+38 on either side of 0" : "a finite number",
     zero: "0",
   };
 }

@@ -85,6 +85,8 @@ function readerOf(
   const given = fieldReader(entry.name);
   const asGiven = { read: given, given, mayBeZeroed: false };
   if (isNullable(type)) return { ...asGiven, whenNull: "converted" };
+  // ClickHouse stores NULL where the row lacks the column, and reads none.
+  if (type.kind === "Dynamic") return { ...asGiven, whenNull: "omitted" };
   if (rule === "reject") return { ...asGiven, whenNull: "refused" };
   if (rule === undefined && hasDefault === true) return { ...asGiven, whenNull: "omitted" };
   const field = schema.find(({ name }) => name === entry.name);

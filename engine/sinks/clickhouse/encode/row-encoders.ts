@@ -3,7 +3,7 @@ import type { FedField } from "../../../core/transform.ts";
 import type { NullRule, RealColumn } from "./row-column.ts";
 import { RowEncoder, type RealColumns } from "./row-encoder.ts";
 import { isProblem, parseColumnType } from "../columns/column-grammar.ts";
-import type { ColumnInfo } from "../target/table.ts";
+import { type ColumnInfo, flattened } from "../target/table.ts";
 
 /**
  * The fields that feed a sink, by the origin of events; the key `undefined` is for all other origins. The value is
@@ -69,6 +69,11 @@ export function encodersFor(
   }
   const mapped = sink.mapping.map((entry) => writable.get(entry.column_name));
   const missing = sink.mapping.filter((_, index) => mapped[index] === undefined);
+  for (const { column_name: name } of missing) {
+    const parts = flattened(columns, name);
+    if (parts.length > 0)
+      return `has no column "${name}", but ${parts.map((part) => `"${part.name}"`).join(", ")}, which ClickHouse makes of a Nested column; map a field to each of them as an Array, or make the table with flatten_nested = 0`;
+  }
   if (missing.length > 0) {
     const names = missing.map((entry) => `"${entry.column_name}"`).join(", ");
     return `has no column ${names} that can be written; set x-sluice.alter_table: true to have it added, add it to the table, or remove it from the mapping`;

@@ -3,13 +3,23 @@ import { type ColumnType, columnTypeText } from "../columns/column-type.ts";
 import { decimal, float, whole } from "./number-writers.ts";
 import { expectedText, readText, type Value } from "./values.ts";
 import { quoted, textWriter, type Writer } from "./writer.ts";
-import { dateText, fromSeconds, type Instant, isoText, type Parsed, parseTime, wallText } from "./times.ts";
+import {
+  clockText,
+  dateText,
+  fromSeconds,
+  type Instant,
+  isoText,
+  parseClock,
+  type Parsed,
+  parseTime,
+  wallText,
+} from "./times.ts";
 import { offsetOf } from "./zones.ts";
 
 /** Column types that hold one value, without a wrapper. */
 export type ScalarType = Exclude<
   ColumnType,
-  { kind: "Array" | "Map" | "Tuple" | "JSON" | "Nullable" | "LowCardinality" }
+  { kind: "Array" | "Map" | "Tuple" | "JSON" | "Nullable" | "LowCardinality" | "Variant" | "Dynamic" }
 >;
 
 /** The writer of a scalar column type. */
@@ -26,6 +36,8 @@ export function writerOf(type: ScalarType): Writer {
       return whole(type.kind === "Int", type.bits);
     case "Float":
       return float(type.bits);
+    case "BFloat16":
+      return float(16);
     case "Decimal":
       return decimal(type.precision, type.scale);
     case "String":
@@ -47,6 +59,10 @@ export function writerOf(type: ScalarType): Writer {
       return dateTime(type.zone);
     case "DateTime64":
       return dateTime64(type.precision, type.zone);
+    case "Time":
+      return timeOfDay(0);
+    case "Time64":
+      return timeOfDay(type.precision);
     default:
       return type satisfies never;
   }
@@ -142,6 +158,18 @@ function time(precision: number, zone: string | undefined, first: Instant, last:
   };
 }
 
+/** Hours, minutes and seconds as text, which ClickHouse reads in one way; numbers are seconds. */
+function timeOfDay(precision: number): Writer {
+  return {
+    write: (value) => {
+      const clock = typeof value === "string" || typeof value === "number" ? parseClock(value) : undefined;
+      return clock && `"${clockText(clock, precision)}"`;
+    },
+    expected: "a time such as 12:30:45, or seconds, from -999:59:59 to 999:59:59",
+    zero: '"00:00:00"',
+  };
+}
+
 /** Units of an epoch that senders use in place of seconds. */
 const finerUnits: readonly (readonly [name: string, parts: number])[] = [
   ["milliseconds", 1e3],
@@ -156,6 +184,7 @@ const plausible = Date.UTC(1980, 0, 1) / 1000;
 function hintOf(value: unknown, fits: (found: Instant) => boolean): string {
   const number = typeof value === "string" && /^\d{12,20}$/.test(value) ? Number(value) : Number(value);
   if (!["number", "bigint", "string"].includes(typeof value) || !Number.isFinite(number)) return "";
+  if (number < 0 && typeof value !== "string") return " (a negative number would be before 1970)";
   for (const [name, parts] of finerUnits) {
     const seconds = number / parts;
     if (seconds >= plausible && fits({ seconds, nanos: 0 }))

@@ -160,3 +160,38 @@ function offsetSeconds(parts: Parts): number | undefined {
   if (hours > 24 || minutes > 59) return undefined;
   return (offset.startsWith("-") ? -1 : 1) * (hours * 3600 + minutes * 60);
 }
+
+/** A time of a clock, or a span of time: whole seconds and nanoseconds on either side of 0. */
+export interface Clock {
+  isNegative: boolean;
+  seconds: number;
+  nanos: number;
+}
+
+/** 999:59:59, the last second that ClickHouse's Time holds: it cuts what is beyond. */
+const lastSecond = 3_599_999;
+
+/** `12:30` alone is refused: ClickHouse reads it as minutes and seconds, and senders mean hours. */
+const clockLayout = /^(-?)(\d{1,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,9}))?$/;
+const secondsText = /^-?\d{1,7}(?:\.\d{1,9})?$/;
+
+/** A text such as `12:30:45.5`, or seconds as a number or its text; undefined for any other and beyond 999:59:59. */
+export function parseClock(value: string | number): Clock | undefined {
+  const [found, sign = "", hours, minutes, seconds, fraction = ""] = clockLayout.exec(String(value)) ?? [];
+  if (found !== undefined) {
+    const whole = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+    return { isNegative: sign !== "", seconds: whole, nanos: Number(fraction.padEnd(9, "0")) };
+  }
+  if (typeof value === "string" && !secondsText.test(value)) return undefined;
+  const number = Number(value);
+  const size = fromSeconds(Math.abs(number));
+  return size === undefined || size.seconds > lastSecond ? undefined : { isNegative: number < 0, ...size };
+}
+
+/** `HH:MM:SS` with `precision` digits of a fraction; further ones are cut. */
+export function clockText({ isNegative, seconds, nanos }: Clock, precision: number): string {
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const text = parts.map((part) => String(part).padStart(2, "0")).join(":");
+  const fraction = precision === 0 ? "" : `.${String(nanos).padStart(9, "0").slice(0, precision)}`;
+  return `${isNegative ? "-" : ""}${text}${fraction}`;
+}

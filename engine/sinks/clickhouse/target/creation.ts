@@ -3,7 +3,7 @@ import type { SinkConfig } from "../../../../schemas/pipeline.ts";
 import type { Connection } from "../transport/connection.ts";
 import { isServerError } from "../transport/request-error.ts";
 import { addingColumns, configuredTypes, creating } from "./statements.ts";
-import type { ColumnInfo, TableInfo } from "./table.ts";
+import { type ColumnInfo, flattened, type TableInfo } from "./table.ts";
 
 /** ClickHouse's code for a database that does not exist. */
 const unknownDatabase = 81;
@@ -24,12 +24,15 @@ export async function create(connection: Connection, sink: SinkConfig, signal: A
   }
 }
 
-/** The columns of a mapping that a table does not have, with their configured types. */
+/**
+ * The columns of a mapping that a table does not have, with their configured types, but for those that it has flattened:
+ * ClickHouse takes them for columns that exist.
+ */
 export function missingColumns({ mapping }: SinkConfig, found: readonly ColumnInfo[]): ColumnInfo[] {
   const names = new Set(found.map(({ name }) => name));
   const types = configuredTypes(mapping);
   return mapping.flatMap(({ column_name: name }, index) =>
-    names.has(name) ? [] : [{ name, type: types[index]!, default_kind: "" }],
+    names.has(name) || flattened(found, name).length > 0 ? [] : [{ name, type: types[index]!, default_kind: "" }],
   );
 }
 
@@ -56,6 +59,6 @@ export function creationSettings(types: readonly string[]): ClickHouseSettings {
   return {
     ...(has("LowCardinality(") ? { allow_suspicious_low_cardinality_types: 1 as const } : {}),
     // Servers without Nullable(Tuple(...)) do not know its setting either.
-    ...(has("Nullable(Tuple(") ? { enable_nullable_tuple_type: 1 as const } : {}),
+    ...(has("Nullable(Tuple(") || has("Nullable(Point") ? { enable_nullable_tuple_type: 1 as const } : {}),
   };
 }

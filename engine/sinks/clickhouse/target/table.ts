@@ -67,3 +67,8 @@ export async function findColumns(select: Select, database: string, table: strin
     default_kind: textIn(row, "default_kind", columns),
   }));
 }
+
+/** The columns that ClickHouse makes of a `Nested` column of that name: one for each element, `items.id` for `items`. */
+export function flattened(of: readonly ColumnInfo[], name: string): ColumnInfo[] {
+  return of.some((column) => column.name === name) ? [] : of.filter((column) => column.name.startsWith(`${name}.`));
+}
