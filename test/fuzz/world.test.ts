@@ -28,7 +28,7 @@ async function livesThrough(runs: number, from: number): Promise<void> {
   expect(said, said).toBeUndefined();
   const { lines, lacks } = reckon(met, runs);
   expect(lacks, lines.join("\n")).toEqual([]);
-  expect(shareOf(met), lines.join("\n")).toBeGreaterThan(50);
+  expect(shareOf(met), lines.join("\n")).toBeGreaterThan(33);
 }
 
 const title = "whatever happens, each event is there once, and everything comes to rest";

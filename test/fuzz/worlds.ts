@@ -65,7 +65,7 @@ export async function livePiece(
     // What it collects is read as it comes.
     stdio: ["ignore", process.env["FUZZ_COLLECT"] === undefined ? "pipe" : "inherit", "inherit"],
     // A world that does not end is a failure too.
-    timeout: 600_000 + runs * 1_000,
+    timeout: 600_000 + runs * 10_000,
   });
   const said: Buffer[] = [];
   child.stdout?.on("data", (chunk: Buffer) => said.push(chunk));

@@ -23,8 +23,8 @@ export type Happening =
   | { kind: "send"; pipeline: number; events: NewEvent[] }
   | { kind: "time passes"; milliseconds: number }
   | { kind: "insert meets"; pipeline: number; trouble: number; times: number }
-  /** The next insert ends in an error of the server after so many parts. */
-  | { kind: "insert ends in an error"; pipeline: number; code: number; after: number }
+  /** The next inserts end in an error of the server after so many parts. */
+  | { kind: "insert ends in an error"; pipeline: number; code: number; after: number; times: number }
   /** One of so many inserts, and of so many other statements, meets a trouble; 0: none. */
   | { kind: "weather"; pipeline: number; inserts: number; others: number; milliseconds: number }
   | { kind: "server is killed"; pipeline: number; losesParts: boolean; milliseconds: number }
@@ -104,13 +104,23 @@ function one<K extends Happening["kind"]>(
 }
 
 const events = fc.array(event, { minLength: 1, maxLength: 6 });
+/** Errors that come before the first part, and errors that may come after the last one. */
+const setupErrors = fc.constantFrom(60, 516);
 const lateErrors = fc.constantFrom(159, 394, 241, 999, 319);
 
 const happenings: readonly [weight: number, happening: OneKind][] = [
   [30, one("send", { pipeline, events })],
   [24, one("time passes", { milliseconds })],
   [12, one("insert meets", { pipeline, trouble: fc.nat({ max: 1_000_000 }), times: fc.integer({ min: 1, max: 3 }) })],
-  [4, one("insert ends in an error", { pipeline, code: lateErrors, after: fc.constantFrom(0, 1, 2, 9) })],
+  [
+    4,
+    one("insert ends in an error", {
+      pipeline,
+      code: lateErrors,
+      after: fc.constantFrom(0, 1, 2, 9),
+      times: fc.constantFrom(1, 1, 4),
+    }),
+  ],
   [2, one("view", { pipeline, is: fc.constantFrom("broken", "mended", "dropped", "skipped") })],
   [
     6,
@@ -220,11 +230,11 @@ function scenesOf(of: number): fc.Arbitrary<Happening[]> {
     fc.tuple(trouble, send, pass, afterwards, pass),
     // A server that dies within an insert, with others at its table afterwards or none.
     fc.tuple(deathOf(of), send, pass, fc.oneof(pass, afterwards), pass),
-    // A refusal, after which another revision makes the batch.
+    // Refusals, or errors when all was written, after which another revision may make the batch.
     fc.tuple(
-      fc.constant<Happening>({ kind: "network", pipeline: of, is: "refusing", milliseconds: 20_000 }),
+      fc.oneof(failing(of, setupErrors, 0), failing(of, lateErrors, 9)),
       send,
-      passing(500),
+      passing(500, 1_000, 2_000),
       fc.constantFrom<Happening>({ kind: "edit", pipeline: of }, { kind: "larger batches", pipeline: of }),
       passing(40_000),
     ),
@@ -256,9 +266,14 @@ function troubleOf(of: number): fc.Arbitrary<Happening> {
       return { kind: "insert meets", pipeline: of, trouble: drawn, times: 1 };
     }),
     fc.tuple(lateErrors, fc.constantFrom(1, 9)).map(([code, after]): Happening => {
-      return { kind: "insert ends in an error", pipeline: of, code, after };
+      return { kind: "insert ends in an error", pipeline: of, code, after, times: 1 };
     }),
   );
+}
+
+/** Inserts that end in the same error for some seconds, in which a person may edit the file. */
+function failing(of: number, codes: fc.Arbitrary<number>, after: number): fc.Arbitrary<Happening> {
+  return codes.map((code) => ({ kind: "insert ends in an error", pipeline: of, code, after, times: 4 }));
 }
 
 function deathOf(of: number): fc.Arbitrary<Happening> {

@@ -236,8 +236,9 @@ export class World {
         }
         break;
       case "insert ends in an error": {
-        const { code, after } = happening;
-        this.#place(happening).clickHouse.troubles.push({ kind: "error", code, after });
+        const { code, after, times } = happening;
+        const errors = Array.from({ length: times }, () => ({ kind: "error", code, after }) as const);
+        this.#place(happening).clickHouse.troubles.push(...errors);
         break;
       }
       case "view":
