@@ -13,6 +13,7 @@ import { commandLine } from "../support/kafka/java.ts";
 import { useKafka } from "../support/kafka/use-kafka.ts";
 import { freeAddresses } from "../support/ports.ts";
 import { blocksOf, pages, type Block } from "../support/docs/pages.ts";
+import { ShellSluice } from "../support/shell-sluice.ts";
 import { scriptOf, type Addresses } from "../support/docs/script.ts";
 
 const project = fileURLToPath(new URL("../..", import.meta.url));
@@ -31,22 +32,30 @@ interface Scene {
 }
 
 let tools: string;
+/** A folder with the program `sluice` as it is installed, for the page that shows all of it once. */
+let built: string;
+let shellSluice: ShellSluice;
 
 /** A reader types `npx sluice` in a checkout, and `sluice` where that is installed. */
 beforeAll(async () => {
   tools = await mkdtemp(join(tmpdir(), "sluice-docs-tools-"));
-  const built = `"${process.execPath}" "${sluice}" "$@"`;
-  await writeFile(join(tools, "npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec ${built}\n`);
-  await writeFile(join(tools, "sluice"), `#!/bin/sh\nexec ${built}\n`);
+  built = join(tools, "built");
+  await mkdir(built);
+  await writeFile(join(built, "sluice"), `#!/bin/sh\nexec "${process.execPath}" "${sluice}" "$@"\n`, { mode: 0o755 });
+  shellSluice = await ShellSluice.start(tools);
+  await writeFile(join(tools, "npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec sluice "$@"\n`);
   for (const [tool, main] of Object.entries(kafkaTools)) {
     const program = { main: `org.apache.kafka.tools.${main}`, args: [`"$@"`], heapMegabytes: 128 };
     const java = commandLine({ ...program, classPath: `"$(cat "${tools}/class-path")"` });
     await writeFile(join(tools, tool), `#!/bin/sh\nexec ${java.join(" ")}\n`);
   }
-  for (const name of ["npx", "sluice", ...Object.keys(kafkaTools)]) await chmod(join(tools, name), 0o755);
+  for (const name of ["npx", ...Object.keys(kafkaTools)]) await chmod(join(tools, name), 0o755);
 });
 
-afterAll(() => remove(tools));
+afterAll(async () => {
+  await shellSluice.stop();
+  await remove(tools);
+});
 
 describe("a page that starts Sluice, or is of an example", () => {
   const starting = withCommands.filter((page) => hasOwnScene(page) && !needsKafka(page));
@@ -55,8 +64,8 @@ describe("a page that starts Sluice, or is of an example", () => {
     starting.filter(({ path }) => path !== "README.md"),
   ];
 
-  test.each(first)("$path", { timeout: 300_000 }, runAlone);
-  test.each(others)("$path", { tags: ["rest"], timeout: 300_000 }, runAlone);
+  test.each(first)("$path", { timeout: 300_000 }, (page) => runAlone(page, [built]));
+  test.each(others)("$path", { tags: ["rest"], timeout: 300_000 }, (page) => runAlone(page));
 });
 
 describe("a page of an example that needs a Kafka", () => {
@@ -147,19 +156,27 @@ async function newScene(): Promise<Scene> {
 }
 
 /** Runs the commands of a page in a folder of their own. */
-async function runAlone({ blocks }: { blocks: readonly Block[] }): Promise<void> {
+async function runAlone({ blocks }: { blocks: readonly Block[] }, programs: string[] = []): Promise<void> {
   const scene = await newScene();
   try {
-    await run(blocks, scene);
+    await run(blocks, scene, programs);
   } finally {
     await remove(scene.folder);
   }
 }
 
-/** Runs the commands of a page in one shell; fails with what they printed where one does. */
-async function run(blocks: readonly Block[], { folder, addresses }: Scene): Promise<void> {
+/**
+ * Runs the commands of a page in one shell; fails with what they printed where one does.
+ *
+ * @param programs folders with programs that are found before the others.
+ */
+async function run(
+  blocks: readonly Block[],
+  { folder, addresses }: Scene,
+  programs: readonly string[] = [],
+): Promise<void> {
   const env = {
-    PATH: `${tools}:${process.env["PATH"]}`,
+    PATH: [...programs, tools, process.env["PATH"]].join(":"),
     HOME: tools,
     GIT_AUTHOR_NAME: "Ada",
     GIT_AUTHOR_EMAIL: "ada@example.com",

@@ -1,19 +1,20 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { load } from "js-yaml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isEveryCase } from "../../support/cases.ts";
-import { sluice } from "../../support/daemon.ts";
 import { GitHost, token } from "../../support/git-host.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
+import { ShellSluice } from "../../support/shell-sluice.ts";
 
 const orders = pipelineText({ id: "orders" });
 const filtered = pipelineText({ id: "orders", expression: "id > 1" });
 
 let folder: string;
+let sluice: ShellSluice;
 let repository: GitRepository;
 let base: string;
 let host: GitHost | undefined;
@@ -22,13 +23,13 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-ci-"));
   repository = await GitRepository.create();
   base = await repository.commit({ "pipelines/orders.yaml": orders });
-  await writeFile(join(folder, "sluice"), `#!/bin/sh\nexec "${process.execPath}" "${sluice}" "$@"\n`);
-  await chmod(join(folder, "sluice"), 0o755);
+  sluice = await ShellSluice.start(folder);
 });
 
 afterEach(async () => {
   await host?.stop();
   host = undefined;
+  await sluice.stop();
   await rm(repository.path, { recursive: true, force: true });
   await rm(folder, { recursive: true, force: true });
 });
