@@ -239,6 +239,7 @@ export const setups: PauseSection = {
   cases: [
     { when: "the table does not exist", pause: () => setup(missingTable(sink)) },
     column("the table has no such column", "Int64", "", "other"),
+    column("the column is a Nested one, which the table has flattened", "Array(Int64)", "", "n.id"),
     column("the column is MATERIALIZED or ALIAS", "Int64", "MATERIALIZED"),
     column("the column has a type that no field feeds", "AggregateFunction(sum, Int64)"),
     column("the column has a type within that no field feeds", "Array(AggregateFunction(sum, Int64))"),

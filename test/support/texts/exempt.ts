@@ -16,6 +16,7 @@ const exempt: Readonly<Record<string, Exempt>> = {
     "expression/values/patterns.ts": ["unknown reason"],
     "keys/fingerprint.ts": ["secret of fingerprints: expected … bytes, found …"],
     "keys/key-reader.ts": ["expected an event without a key, found one with all of its fields"],
+    "sinks/clickhouse/encode/json-converter.ts": ["expected another value, got …"],
     "sinks/clickhouse/encode/row-encoders.ts": ["expected fields that feed the sink, found none"],
     "workers/check.ts": ["expected a join that is only compiled"],
     "workers/host.ts": ["pipeline … does not run"],
@@ -92,23 +93,14 @@ const exempt: Readonly<Record<string, Exempt>> = {
   },
   "it is a statement": {
     "sinks/clickhouse/insert/probe.ts": ["FUNCTION null(…)"],
-    "sinks/clickhouse/insert/profile.ts": [
-      "SELECT name, value, min, max, readonly FROM system.settings WHERE name IN (…)",
-    ],
-    "sinks/clickhouse/target/deduplication.ts": ["SELECT name, value FROM system.… WHERE name IN (…)"],
     "sinks/clickhouse/target/table.ts": [
       "database, name, toString(uuid) AS uuid, engine, engine_full, partition_key, create_table_query, dependencies_database, dependencies_table",
-      "SELECT … FROM system.tables WHERE database = … AND name = …",
-      "SELECT name, type, default_kind FROM system.columns WHERE database = … AND table = …",
     ],
     "sinks/clickhouse/target/target-reader.ts": [
-      "SELECT partition_id, max(max_block_number) AS highest FROM system.parts WHERE database = … AND table = … GROUP BY partition_id",
-      "SELECT …, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime, toString(serverUUID()) AS server",
       ", (SELECT [max(highest), sum(highest + 1)] FROM (…)) AS blocks",
       ", (SELECT groupArray([partition_id, toString(highest + 1)]) FROM (…)) AS partitions",
       " FROM system.tables WHERE database IN (…) AND name IN (…)",
     ],
-    "sinks/clickhouse/target/version.ts": ["SELECT version() AS version"],
   },
   "it is a log line, or the reason of a rule in the code": {
     "sinks/clickhouse/sink.ts": [

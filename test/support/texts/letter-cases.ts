@@ -281,6 +281,11 @@ const scalars: LetterSection = {
     column("s: string", "Date32", '"2300-01-01"'),
     column("s: string", "DateTime", '"soon"'),
     column("n: int", "DateTime", "1717243200000"),
+    column("n: int", "DateTime", "-1"),
+    column("s: string", "Time", '"soon"'),
+    column("s: string", "Variant(String, UInt64)", '"007"'),
+    column("n: int", "Variant(UUID, UInt8)", "300"),
+    column("a: array", "Dynamic", '[{"a":1}]'),
     column("n: int", "DateTime64(3)", "1717243200000000"),
     column("n: int", "DateTime64(3)", "1717243200000000000"),
     { ...output("m.x", '{"m":{"x":"a"}}'), column: "UUID" },
@@ -329,6 +334,7 @@ const structured: LetterSection = {
     column("m: map", "Map(String, String)", '{"\\ud800":"a"}'),
     column("m: map", "Map(String, Map(String, String))", '{"a":[]}'),
     column("m: map", "Map(String, Bool)", '{"a":2}'),
+    column("m: map", "Map(UInt8, UInt8)", '{"1":1,"01":2}'),
   ],
 };
 

@@ -87,6 +87,12 @@ export const rooms: Readonly<Record<string, { speaks: true } | { speaks: false; 
   ),
 };
 
+/** Files of folders that speak, whose sentences are no text of a dead letter or a pause: each with what they are. */
+export const quietFiles: Readonly<Record<string, string>> = {
+  "sinks/clickhouse/insert/profile-review.ts": "the condition ProfileSettings",
+  "sinks/clickhouse/insert/reviewed-settings.ts": "the condition ProfileSettings, and reasons of rules",
+};
+
 type Room = (typeof rooms)[string];
 
 function of(room: Room, names: readonly string[]): Record<string, Room> {
@@ -103,11 +109,15 @@ export function engineSources(): string[] {
 /** A sentence with the file that it is in. */
 export type Placed = Sentence & { path: string };
 
-/** The sentences of the rooms that speak. */
+/** A statement for ClickHouse. */
+const statement = /^SELECT /;
+
+/** The sentences of the rooms that speak, without statements. */
 export function spokenSentences(): Placed[] {
   return engineSources()
-    .filter((path) => rooms[folderOf(path)]?.speaks === true)
-    .flatMap((path) => sentencesOf(readFileSync(`engine/${path}`, "utf8")).map((one) => ({ ...one, path })));
+    .filter((path) => rooms[folderOf(path)]?.speaks === true && !Object.hasOwn(quietFiles, path))
+    .flatMap((path) => sentencesOf(readFileSync(`engine/${path}`, "utf8")).map((one) => ({ ...one, path })))
+    .filter((one) => !statement.test(named(one)));
 }
 
 export function folderOf(path: string): string {

@@ -4,7 +4,15 @@ import { waysOut } from "../../../engine/core/pause.ts";
 import { leftOut } from "../../support/texts/exempt.ts";
 import { told } from "../../support/texts/page.ts";
 import { pauseSections } from "../../support/texts/pause-cases.ts";
-import { engineSources, folderOf, placeOf, rooms, spokenSentences, unmet } from "../../support/texts/rooms.ts";
+import {
+  engineSources,
+  folderOf,
+  placeOf,
+  quietFiles,
+  rooms,
+  spokenSentences,
+  unmet,
+} from "../../support/texts/rooms.ts";
 import { holds, named, sentencesOf } from "../../support/texts/sentences.ts";
 
 const all = told();
@@ -29,6 +37,7 @@ test("no sentence is left out that a text holds, or that is gone", async () => {
 test("each folder of the engine speaks, or it is said why it does not", () => {
   const folders = [...new Set(engineSources().map(folderOf))];
   expect(Object.keys(rooms).toSorted()).toEqual(folders.toSorted());
+  expect(engineSources()).toEqual(expect.arrayContaining(Object.keys(quietFiles)));
 });
 
 test("each reason of a dead letter and each class of a pause is on the page", async () => {
