@@ -56,6 +56,9 @@ export class TrialThreads {
     this.#trial(pipeline_id).now += milliseconds;
   }
 
+  /** The time of its clock, in milliseconds since the epoch. */
+  readonly timeOf = (pipeline_id: string): number => this.#trial(pipeline_id).now;
+
   /** Adds a message to a topic that it reads. */
   give(pipeline_id: string, topic: string, bytes: Buffer): void {
     this.#trial(pipeline_id).log.give(topic, bytes);

@@ -10,7 +10,7 @@ import { readTable, type Sql } from "./table.ts";
 const [patience, longestPause, interval] = [30_000, 1_500, 1];
 /** Milliseconds that a statement may take. */
 const longestStatement = 10_000;
-/** Pushed events are stamped by the clock of the machine, and none is to be too old by that of the test. */
+/** Events of a webhook are stamped by the clock of the machine, and none is to be too old by that of the test. */
 const noAge = "876000h";
 const defaultBegin = "2026-01-01T00:00:00Z";
 const letterPage = 1_000;

@@ -38,11 +38,12 @@ export class Trials {
     try {
       const secrets = { resolve: (text: string) => Promise.resolve(text) };
       const machine = { spawnThread: threads.spawn };
-      engine = await Engine.open({ dataDir: folder, log: silent, registry, secrets, machine, threads: jobs });
+      const otlp = { arrivalOf: threads.timeOf };
+      engine = await Engine.open({ dataDir: folder, log: silent, registry, secrets, machine, threads: jobs, otlp });
       await engine.sql("SYSTEM STOP MERGES");
       const listeners = [engine.handleEvents, engine.handleOtlpHttp].map((handle) => PrivateListener.open(handle));
-      const [webhook, otlp] = await Promise.all(listeners);
-      return new Trials(engine, threads, folder, [webhook!, otlp!]);
+      const [webhook, receiver] = await Promise.all(listeners);
+      return new Trials(engine, threads, folder, [webhook!, receiver!]);
     } catch (error) {
       await engine?.close();
       threads.close();

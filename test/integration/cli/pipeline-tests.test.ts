@@ -235,11 +235,15 @@ test("an export request of OTLP is as many rows as it has records", { tags: ["re
   const records = [9, 5, 17].map((severityNumber) => ({ severityNumber, body: { stringValue: `s${severityNumber}` } }));
   const attributes = [{ key: "service.name", value: { stringValue: "shop" } }];
   const event = { resourceLogs: [{ resource: { attributes }, scopeLogs: [{ logRecords: records }] }] };
-  const expected = { rows: [{ body: "s17", service: "shop" }, { body: "s9" }], filtered: 1 };
+  // They have no time: that of their arrival is the clock of the test.
+  const [first, later] = ["2026-01-01 00:00:00.000000000", "2026-01-01 01:00:00.000000000"];
+  const rows = [{ body: "s17", service: "shop", timestamp: first }, { body: "s9" }, { body: "s9", timestamp: later }];
+  const last = { resourceLogs: [{ scopeLogs: [{ logRecords: records.slice(0, 1) }] }] };
+  const expected = { rows, filtered: 1 };
   const tests = [
     {
       name: "records",
-      events: [{ event }, { event: { resourceLogs: 7 } }],
+      events: [{ event }, { event: { resourceLogs: 7 } }, { event: last, after: "1h" }],
       expect: { ...expected, refused: [{ status: 400 }] },
     },
   ];

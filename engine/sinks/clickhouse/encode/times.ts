@@ -79,6 +79,9 @@ const layouts: readonly RegExp[] = [
   String.raw`(?<y>\d{4})/(?<m>\d{2})/(?<d>\d{2})`,
   String.raw`${month} (?<d>\d{1,2}), (?<y>\d{4})`,
   String.raw`(?<d>\d{1,2}) ${month} (?<y>\d{4})`,
+  // As an expression prints a time: `now()` into a text.
+  String.raw`(?<y>\d{4})-(?<m>\d{2})-(?<d>\d{2}) ${clock} ${numeric} (?:[a-z]{1,5}|[+-]\d{2,4})`,
+  String.raw`(?<y>\d{4})/(?<m>\d{2})/(?<d>\d{2})[T ]${clock}(?<offset>Z|[+-]\d{2}:?\d{2})?`,
 ].map((source, index) => new RegExp(`^${source}$`, index < 2 ? "" : "i"));
 
 /** Hours east of UTC of the zones in RFC 822. Other abbreviations are ambiguous. */

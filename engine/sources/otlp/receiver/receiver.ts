@@ -67,12 +67,14 @@ export class Receiver {
   readonly port: OtlpPort;
   readonly #slots: Room;
   readonly #isSender: OtlpSettings["isSender"];
+  readonly #arrivalOf: NonNullable<OtlpSettings["arrivalOf"]>;
   readonly #decoder = new Decoder();
 
-  constructor(port: OtlpPort, { maxConcurrentRequests, isSender }: OtlpSettings) {
+  constructor(port: OtlpPort, { maxConcurrentRequests, isSender, arrivalOf }: OtlpSettings) {
     this.port = port;
     this.#slots = new Room(maxConcurrentRequests);
     this.#isSender = isSender;
+    this.#arrivalOf = arrivalOf ?? Date.now;
   }
 
   /** Throws Refused for a request whose header `authorization` is not that of a sender. Needs no body. */
@@ -110,7 +112,7 @@ export class Receiver {
     if (!this.#slots.take(1)) return { outcome: refusal("busy", tooMany) };
     try {
       const rules = this.port.rulesOf(pipeline_id, signal);
-      const request = { signal, encoding, body, isCompressed, receivedAt: Date.now(), ...rules };
+      const request = { signal, encoding, body, isCompressed, receivedAt: this.#arrivalOf(pipeline_id), ...rules };
       return await this.#decoder.decode(request, async (decoded) => {
         if (decoded.kind !== "rows") return { outcome: refusal(decoded.kind, decoded.message) };
         const { push } = decoded;

@@ -4,6 +4,8 @@ export interface OtlpSettings {
   maxConcurrentRequests: number;
   /** Whether the header `authorization` is that of a sender, `unknown` where it cannot be checked. Without it, all are. */
   isSender?: (authorization: string | undefined) => Promise<"yes" | "no" | "unknown">;
+  /** When a request for a pipeline arrives, in milliseconds since the epoch. Without it, the clock of the machine. */
+  arrivalOf?: (pipeline_id: string) => number;
 }
 
 export const defaultOtlpSettings: OtlpSettings = { maxConcurrentRequests: 50 };
