@@ -1,24 +1,23 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { isEveryCase } from "./test/support/cases.ts";
-import { memoryFolder } from "./test/support/memory-folder.ts";
+import { isLong, memoryFolder } from "./test/support/memory-folder.ts";
 import { type Run, RunReporter } from "./test/support/run-reporter.ts";
 
 /** Tests that need neither the built program nor a server. */
 const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "test/architecture.test.ts"];
 /** Those that replace modules: each needs modules of its own. The others share theirs, as loading them takes longer than most tests. */
 const mocked = ["test/unit/**/*.mocked.test.ts", "test/fuzz/world.test.ts"];
-/** Those that take up to two minutes. */
-const long = ["test/{e2e,faults,fuzz,security}/**/*.test.ts"];
 
 /** Tests of the Kafka that the other tests start, and of no part of Sluice. */
 const ofTestKafka = isEveryCase ? [] : ["test/integration/test-kafka/**"];
 
-/** Their files are on no disk, but for the long tests: these fill disks, and kill what writes to them. */
-const env = { TMPDIR: memoryFolder() };
+/** Where the temporary files of tests are: `test/support/temporary-files.ts` takes one of them for each file. */
+const [memory, disk] = [memoryFolder(), tmpdir()];
+const env = { TMPDIR: memory, MEMORY_TMPDIR: memory, DISK_TMPDIR: disk };
 
 const globalSetup = ["test/support/build.ts", "test/support/kafka/shared-broker.ts"];
 
@@ -69,9 +68,14 @@ function mayHoldRest(path: string, seen = new Set<string>()): boolean {
   return besides.some((beside) => mayHoldRest(beside, seen));
 }
 
-/** When a file runs: first the long ones, then the others, by the modules that they share. */
-function turnOf({ project }: TestSpecification): number {
-  return ["long", "mocked", "whole"].indexOf(project.name) + 1 || 4;
+/**
+ * When a file runs: first those with a process of their own, as another process is kept only where the next file can have
+ * it; then the long ones, and then the others, by the modules that they share.
+ */
+function turnOf({ project, moduleId }: TestSpecification): number {
+  if (project.name === "mocked") return 0;
+  if (isLong(moduleId)) return 1;
+  return project.name === "whole" ? 2 : 3;
 }
 
 /** Runs the long tests first: at the end, one of them would keep one worker busy and leave the others idle. */
@@ -108,13 +112,13 @@ export default defineConfig({
     projects: [
       ...(run === undefined ? [projectOf("unit", { include: unit, exclude: mocked, isolate: false, env })] : []),
       projectOf("mocked", { include: mocked, env }),
-      projectOf("long", { include: long, exclude: mocked, isolate: false, globalSetup }),
       projectOf("whole", {
         include: ["test/**/*.test.ts"],
         // Of a whole run it has the unit tests too: their processes have loaded most of the modules already.
-        exclude: [...(run === undefined ? unit : mocked), ...long, ...ofTestKafka],
+        exclude: [...(run === undefined ? unit : []), ...mocked, ...ofTestKafka],
         isolate: false,
         env,
+        setupFiles: ["test/support/temporary-files.ts"],
         globalSetup,
       }),
     ],

@@ -16,7 +16,7 @@ export async function attackAll(): Promise<{ figures: string[]; isWithstood: boo
       "vitest",
       "run",
       "--project",
-      "long",
+      "whole",
       "--no-file-parallelism",
       "--testTimeout=600000",
       "test/security",

@@ -10,6 +10,11 @@ export function memoryRoot(): string {
   return existsSync(inMemory) ? inMemory : tmpdir();
 }
 
+/** Whether a test takes up to two minutes, by the path of its file. Such tests fill disks, and kill what writes to them. */
+export function isLong(path: string): boolean {
+  return /\/test\/(?:e2e|faults|fuzz|security)\//.test(path);
+}
+
 /** Free room there, and free memory, below which the disk is used, in bytes: many times what a run was seen to take. */
 const enough = 8 * 1024 ** 3;
 

@@ -66,9 +66,9 @@ export class SharedEmbedded implements EmbeddedServer {
   }
 }
 
-/** Its process ends with this one. */
+/** Its process ends with this one. Its files are in memory, whichever test file has it first. */
 async function start(): Promise<TestClickHouse> {
-  const dataDir = mkdtempSync(join(tmpdir(), "sluice-shared-clickhouse-"));
+  const dataDir = mkdtempSync(join(process.env["MEMORY_TMPDIR"] ?? tmpdir(), "sluice-shared-clickhouse-"));
   process.once("exit", () => rmSync(dataDir, { recursive: true, force: true }));
   return startClickHouse({ dataDir });
 }
