@@ -9,7 +9,7 @@ import { Daemon } from "../../examples/quickstart/daemon.ts";
 import { PipelineRepository } from "../../examples/quickstart/repository.ts";
 import { sluice } from "../support/daemon.ts";
 import { classPath } from "../support/kafka/distribution.ts";
-import { commandLine } from "../support/kafka/java.ts";
+import { commandLine } from "../support/java.ts";
 import { useKafka } from "../support/kafka/use-kafka.ts";
 import { freeAddresses } from "../support/ports.ts";
 import { blocksOf, pages, type Block } from "../support/docs/pages.ts";

@@ -5,7 +5,7 @@ import type { KafkaAccess, User } from "./access.ts";
 import { type Certificates, certificates } from "./certificates.ts";
 import { archivedClasses } from "./distribution.ts";
 import { type Installation, install } from "./installation.ts";
-import { JavaProcess } from "./java.ts";
+import { JavaProcess } from "../java.ts";
 import { freePorts } from "../ports.ts";
 import { type BrokerPorts, portNames } from "./properties.ts";
 import { TestKafka } from "./test-kafka.ts";

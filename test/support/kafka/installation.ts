@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { User } from "./access.ts";
 import { classPath } from "./distribution.ts";
-import { type Program, runTool } from "./java.ts";
+import { type Program, runTool } from "../java.ts";
 import { type BrokerSettings, serverProperties } from "./properties.ts";
 
 /** A broker that can be started. */

@@ -1,5 +1,5 @@
 import { classPath } from "./distribution.ts";
-import { runTool } from "./java.ts";
+import { runTool } from "../java.ts";
 
 /** What the console producer can be given on a line: no line ends, and in key and headers no tabs. */
 export interface JavaMessage {

@@ -2,6 +2,7 @@ import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
+import { promisify } from "node:util";
 
 /** How many of the last lines are kept of what a program prints. */
 const linesKept = 200;
@@ -20,6 +21,19 @@ export interface Program {
   heapMegabytes: number;
   /** Further flags of Java. */
   flags?: readonly string[];
+}
+
+/** Throws what to install where `java` is missing, or older than what needs it. */
+export async function requireJava(oldest: number, what: string): Promise<void> {
+  const missing = (cause: unknown): never => {
+    throw new Error(`\`java\` does not run; install Java ${oldest} or newer`, { cause });
+  };
+  const { stderr } = await promisify(execFile)("java", ["-version"]).catch(missing);
+  const version = Number(/version "(\d+)/.exec(stderr)?.[1]);
+  if (!(version >= oldest)) {
+    const [said = ""] = stderr.split("\n", 1);
+    throw new Error(`${what} runs on Java ${oldest} or newer, and \`java -version\` says ${said}`);
+  }
 }
 
 /** The words of the command that runs a program. */
@@ -79,6 +93,16 @@ export class JavaProcess {
   /** The last lines that it printed. */
   get said(): string {
     return this.#lines.join("\n");
+  }
+
+  /** Lets it stand still. */
+  freeze(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
+  /** Lets it go on. */
+  thaw(): void {
+    this.#child.kill("SIGCONT");
   }
 
   /** Sends a signal; resolves when it has ended. Safe to call twice. */
