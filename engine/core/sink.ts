@@ -68,6 +68,8 @@ export interface Reading {
    * server does not tell.
    */
   server?: string;
+  /** It is known that several servers answer in turn, of which each has a table of its own: a repeat may reach any of them. */
+  isOneOfSeveral?: boolean;
   /** The views that an insert feeds, as `database.view`, with their UUIDs, empty in a database without; absent without one. */
   views?: Readonly<Record<string, string>>;
   /** As `window`, of the target alone; absent without views. */

@@ -1,7 +1,14 @@
 import type { EngineOptions } from "../../schemas/pipeline.ts";
 import { mayBeInTable, type BatchRecord, type BatchState } from "../core/journal.ts";
 import type { Answer, Failure, Reading } from "../core/sink.ts";
-import { completesOnlyView, isInsideWindow, mayHaveRestarted, standingOf, type Standing } from "./target-window.ts";
+import {
+  completesOnlyView,
+  isInsideWindow,
+  mayBeElsewhere,
+  mayHaveRestarted,
+  standingOf,
+  type Standing,
+} from "./target-window.ts";
 
 /**
  * The rules of delivery as a pure function: from an event of a batch, and its state before, to the next steps
@@ -292,11 +299,18 @@ function afterProof(batch: Sending, { reading, now }: { reading: Reading; now: n
   if (!isUncertain || target === undefined || reading.isReplicated === true || reading.table !== target.table) {
     return inserted(batch, now, rules);
   }
+  if (mayBeElsewhere(target, reading)) return insertedSomewhere(batch, now, rules);
   if (reading.blocks !== undefined && reading.blocks === target.blocks) {
     return anew(batch, reading, rules, [{ do: "report", what: "tokenWithoutRows" }]);
   }
   if (!mayHaveRestarted(beforeRepeat ?? target, reading)) return inserted(batch, now, rules);
   return byOptions(batch, reading, rules, "verify");
+}
+
+/** A repeat was answered, and the table that was sent to before may be another one: both may have the rows. */
+function insertedSomewhere(batch: Sending, now: number, rules: Rules): Decision {
+  const { next, steps } = inserted(batch, now, rules);
+  return { next, steps: [...reportOnce(batch, "insert"), ...steps] };
 }
 
 function inserted(batch: Sending, now: number, rules: Rules): Decision {

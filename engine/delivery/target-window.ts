@@ -52,10 +52,17 @@ function grownBetween(then: Reading, now: Reading): number | undefined {
   return now.blocks < then.blocks ? undefined : now.blocks - then.blocks;
 }
 
-/** `CREATE ... ON CLUSTER` gives one UUID to a table of each server. */
+/**
+ * Whether a repeat may reach another table than the one that was read first: `CREATE ... ON CLUSTER` gives one UUID to a
+ * table of each server.
+ */
+export function mayBeElsewhere(then: Reading, now: Reading): boolean {
+  if (then.isOneOfSeveral === true || now.isOneOfSeveral === true) return true;
+  return then.server !== undefined && now.server !== undefined && then.server !== now.server;
+}
+
 function isSameTable(then: Reading, now: Reading): boolean {
-  const isElsewhere = then.server !== undefined && now.server !== undefined && then.server !== now.server;
-  return then.table === now.table && !isElsewhere;
+  return then.table === now.table && !mayBeElsewhere(then, now);
 }
 
 /** Milliseconds by the server's clock; where that was set back, by ours; undefined where both were. */

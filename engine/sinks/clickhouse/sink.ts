@@ -202,7 +202,7 @@ export class ClickHouseSink implements Sink {
 
   async read(isFresh: boolean, signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {
     const cached = isFresh ? undefined : this.#reader.cached;
-    if (cached !== undefined) return { kind: "read", reading: cached };
+    if (cached !== undefined) return { kind: "read", reading: this.#withSeveral(cached) };
     const read = await this.#readNow(signal);
     // The table was dropped while rows were written, or altered: its new columns decide how the next rows are encoded. A
     // server of another version may know other settings.
@@ -220,7 +220,7 @@ export class ClickHouseSink implements Sink {
     const read = async (limited: AbortSignal): Promise<Found> => {
       const reading = await this.#reader.read(selectOn(this.#connection, limited));
       if (reading?.server !== undefined) this.#noteServer(reading.server);
-      return reading === undefined ? { kind: "missing" } : { kind: "read", reading };
+      return reading === undefined ? { kind: "missing" } : { kind: "read", reading: this.#withSeveral(reading) };
     };
     return asAnswer<Found | FailedAnswer>(
       this.#connection,
@@ -233,6 +233,11 @@ export class ClickHouseSink implements Sink {
   #noteVersion(version: string): void {
     if (this.#versions.size >= mostVersions) this.#versions.clear();
     this.#versions.add(version);
+  }
+
+  #withSeveral(reading: Reading): Reading {
+    const isOneOfSeveral = this.#several !== undefined && reading.server !== undefined;
+    return isOneOfSeveral ? { ...reading, isOneOfSeveral } : reading;
   }
 
   /** One that takes the place of another is no sign of several; one that comes back is. */

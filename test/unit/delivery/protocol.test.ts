@@ -402,3 +402,19 @@ describe("a batch that an earlier start left", () => {
     expect(whenEventsAreGone(false, { on_lost: "pause" })).toBe("waits");
   });
 });
+
+test.each<[string, Partial<Reading>]>([
+  ["another server answers then, whose block numbers prove nothing", { server: "b" }],
+  ["several are known to answer in turn", { server: "a", isOneOfSeveral: true }],
+])("an OK to a repeat holds, and the batch may be there twice: %s", (_title, changes) => {
+  const sent = beginSending({ kind: "sent", target: { ...target, server: "a" } });
+  for (const on_uncertain of ["insert", "skip", "pause"] as const) {
+    const verified = { kind: "verified", reading: later(changes), now } as const;
+    const { next, steps } = decide(sent, verified, { ...byDefault, on_uncertain });
+    expect([next.state.kind, ...steps.map(stepText)]).toEqual([
+      "written",
+      "report batchUncertain insert",
+      "commit insert",
+    ]);
+  }
+});

@@ -44,6 +44,13 @@ test.each<[string, Partial<Reading>, Partial<Reading>, boolean]>([
   ["another table", {}, { table: "two" }, false],
   ["the same table of another server", { server: "a" }, { server: "b" }, false],
   ["the same table, of a server that did not tell before", {}, { server: "b" }, true],
+  ["the same server, where several have answered in turn", { server: "a" }, { isOneOfSeveral: true }, false],
+  [
+    "the same server, where several had answered in turn before",
+    { server: "a", isOneOfSeveral: true },
+    { isOneOfSeveral: false },
+    false,
+  ],
   ["a window that was made larger after the batch was sent", {}, { blocks: 600, ...hour }, false],
   ["a window that was made smaller", {}, { blocks: 520, window: { entries: 30, seconds: Infinity } }, false],
   [
