@@ -67,6 +67,8 @@ export class Target {
   /** Sends one insert. Throws LeftForLater where it failed and the pipeline leaves. */
   async insert(sink: Sink, block: Block, token: string, ignoreViews: boolean): Promise<Answer> {
     const { pauses } = this.#options;
+    // A reading from which a batch was made may have told it: as long as nothing fails, there is no other one.
+    this.#reportAtLeastOnce(sink);
     const sent = sink.insert(block, token, pauses.leave, { ignoreViews });
     const answer = await pauses.answerOf(`an insert of ${rowsText(block.events.length)}`, sent);
     if (answer.kind !== "ok") pauses.leaveIfAborted();

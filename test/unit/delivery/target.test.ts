@@ -3,6 +3,7 @@ import type { LastWritten } from "../../../engine/core/journal.ts";
 import type { Answer, Reading, Sink } from "../../../engine/core/sink.ts";
 import { Pauses } from "../../../engine/delivery/pauses.ts";
 import { Target } from "../../../engine/delivery/target.ts";
+import { EventList } from "../../../engine/event/event.ts";
 import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 
@@ -40,6 +41,16 @@ test("settings that may change rows are told when the table is opened, once, and
     await target.reopen({ ...sink(undefined), profileRemark }, 1);
   }
   expect(told).toEqual([{ pipeline_id: "p" }, { pipeline_id: "p", remark }, { pipeline_id: "p" }]);
+});
+
+test("it is told with the next insert, where a reading told it from which a batch was made", async () => {
+  const { target, told } = opened();
+  const insert = (): Promise<Answer> => Promise.resolve({ kind: "ok" });
+  const block = { events: new EventList(), body: Buffer.alloc(0), rejected: [] };
+  for (const reason of [undefined, "several servers answer", "several servers answer"]) {
+    await target.insert({ ...sink(reason), insert }, block, "token", false);
+  }
+  expect(told).toEqual([{ pipeline_id: "p" }, { pipeline_id: "p", reason: "several servers answer" }]);
 });
 
 const written: LastWritten = { revision: 2, table: "one", description: "as it was", time: 5_000 };
