@@ -50,9 +50,9 @@ function streamTerminal(out, err) {
   }
   if (err.isTTY !== true) return { ...printing(out, err), isInteractive: out.isTTY === true };
   let shown6 = "";
-  const progress2 = (line) => {
-    if (line === shown6) return;
-    shown6 = printable(line).slice(0, (err.columns ?? 80) - 1);
+  const progress2 = (line2) => {
+    if (line2 === shown6) return;
+    shown6 = printable(line2).slice(0, (err.columns ?? 80) - 1);
     err.write(`${startOfLine}${shown6}`);
   };
   const printed3 = printing(out, err);
@@ -1236,7 +1236,7 @@ var init_pipeline_v3_schema = __esm({
                     "x-expected": "a text that is not blank"
                   },
                   column_type: {
-                    description: "ClickHouse type of the column. Digits of a second beyond those of a DateTime or DateTime64 are cut off. A null within an array, a map, a tuple or a typed path of JSON makes the event a dead letter, unless the type within is Nullable.",
+                    description: "ClickHouse type of the column. Digits of a second beyond those of a DateTime, DateTime64, Time or Time64 are cut off. A null within an array, a map, a tuple or a typed path of JSON makes the event a dead letter, unless the type within is Nullable.",
                     "x-rule": "one that the field can feed",
                     examples: ["LowCardinality(String)"],
                     "x-effect": "restart",
@@ -1813,7 +1813,7 @@ function* secretsIn(node, path2) {
   if (secret2 === true) yield path2;
   for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path2, key]);
   if (items !== void 0) yield* secretsIn(items, [...path2, anyEntry]);
-  for (const variant of oneOf2) yield* secretsIn(variant, path2);
+  for (const variant2 of oneOf2) yield* secretsIn(variant2, path2);
 }
 function entryOf({ additionalProperties }) {
   return typeof additionalProperties === "object" ? additionalProperties : void 0;
@@ -1833,7 +1833,7 @@ function isSecret(path2) {
   });
 }
 function typesAt(path2) {
-  return new Set(nodesAt(path2).flatMap(({ type, enum: values2 }) => type ?? (values2 === void 0 ? [] : ["string"])));
+  return new Set(nodesAt(path2).flatMap(({ type, enum: values3 }) => type ?? (values3 === void 0 ? [] : ["string"])));
 }
 function nodesAt(path2) {
   let nodes2 = [rootNode];
@@ -1847,7 +1847,7 @@ function childrenOf(node, segment) {
   const inherited = own2 && { ...effect && { "x-effect": effect }, ...resolved(own2) };
   return [
     ...inherited === void 0 ? [] : [inherited],
-    ...(oneOf2 ?? []).flatMap((variant) => childrenOf(variant, segment))
+    ...(oneOf2 ?? []).flatMap((variant2) => childrenOf(variant2, segment))
   ];
 }
 var effects, rootNode, definitions, targeted, anyEntry, secrets, fieldNames;
@@ -1971,8 +1971,8 @@ function parseQuantity(text5) {
   if (text5.length > textLimit2) return void 0;
   const match3 = grammar.exec(text5);
   if (match3 === null) return void 0;
-  const [, sign2, number3 = "", suffix = ""] = match3;
-  const [integer4 = "", fraction2 = ""] = number3.split(".");
+  const [, sign2, number5 = "", suffix = ""] = match3;
+  const [integer4 = "", fraction2 = ""] = number5.split(".");
   const scale = scaleOf(suffix);
   const numerator = BigInt(`${integer4}${fraction2}`) * nano * scale.up;
   const value = divideUp(numerator, 10n ** BigInt(fraction2.length) * scale.down);
@@ -2801,13 +2801,13 @@ var require_scope = __commonJS({
       }
     };
     exports2.ValueScopeName = ValueScopeName;
-    var line = (0, code_1._)`\n`;
+    var line2 = (0, code_1._)`\n`;
     var ValueScope = class extends Scope2 {
       constructor(opts) {
         super(opts);
         this._values = {};
         this._scope = opts.scope;
-        this.opts = { ...opts, _n: opts.lines ? line : code_1.nil };
+        this.opts = { ...opts, _n: opts.lines ? line2 : code_1.nil };
       }
       get() {
         return this._scope;
@@ -2843,24 +2843,24 @@ var require_scope = __commonJS({
           return;
         return vs2.get(keyOrRef);
       }
-      scopeRefs(scopeName, values2 = this._values) {
-        return this._reduceValues(values2, (name3) => {
+      scopeRefs(scopeName, values3 = this._values) {
+        return this._reduceValues(values3, (name3) => {
           if (name3.scopePath === void 0)
             throw new Error(`CodeGen: name "${name3}" has no value`);
           return (0, code_1._)`${scopeName}${name3.scopePath}`;
         });
       }
-      scopeCode(values2 = this._values, usedValues, getCode) {
-        return this._reduceValues(values2, (name3) => {
+      scopeCode(values3 = this._values, usedValues, getCode) {
+        return this._reduceValues(values3, (name3) => {
           if (name3.value === void 0)
             throw new Error(`CodeGen: name "${name3}" has no value`);
           return name3.value.code;
         }, usedValues, getCode);
       }
-      _reduceValues(values2, valueCode, usedValues = {}, getCode) {
+      _reduceValues(values3, valueCode, usedValues = {}, getCode) {
         let code18 = code_1.nil;
-        for (const prefix in values2) {
-          const vs2 = values2[prefix];
+        for (const prefix in values3) {
+          const vs2 = values3[prefix];
           if (!vs2)
             continue;
           const nameSet = usedValues[prefix] = usedValues[prefix] || /* @__PURE__ */ new Map();
@@ -11261,9 +11261,9 @@ function errorsBy(of, document2) {
 }
 function variantsOf(list3) {
   return pipeline_v3_schema_default.properties[list3].items.oneOf.flatMap(({ $ref }) => {
-    const variant = definitions2[$ref.slice("#/definitions/".length)];
-    const { type } = variant.properties;
-    return (type?.enum ?? [type?.const ?? ""]).map((one2) => [one2, variant]);
+    const variant2 = definitions2[$ref.slice("#/definitions/".length)];
+    const { type } = variant2.properties;
+    return (type?.enum ?? [type?.const ?? ""]).map((one2) => [one2, variant2]);
   });
 }
 function sourceTypesWith(key) {
@@ -11429,6 +11429,9 @@ var init_codes = __esm({
       AT_LEAST_ONCE: warning(
         "With `sluice validate --resolve`: the table, or one that a view of it writes to, does not drop a repeated insert."
       ),
+      PROFILE_SETTINGS: warning(
+        "With `sluice validate --resolve`: the settings profile of the sink's user has a setting that may change rows; the message says how."
+      ),
       NULL_BECOMES_ZERO: warning(
         "With `sluice validate --resolve`: a column that is not Nullable and has no DEFAULT stores a zero value for a field that is null or absent."
       ),
@@ -11502,7 +11505,7 @@ var init_edits_between = __esm({
 });
 
 // reconciler/language/problem.ts
-function problem(code18, { file, line, column }, finding) {
+function problem(code18, { file, line: line2, column }, finding) {
   const expected3 = printable2(finding.expected, longest2);
   const got = printable2(finding.found, longest2);
   const suggestion2 = finding.suggestion === void 0 ? void 0 : printable2(finding.suggestion, longest2);
@@ -11510,7 +11513,7 @@ function problem(code18, { file, line, column }, finding) {
   const subject = finding.subject ?? (path2 === "" ? "document" : path2);
   const message = `${subject}: expected ${expected3}, got ${got}`;
   const said2 = { path: path2, message, expected: expected3, found: got, ...suggestion2 !== void 0 && { suggestion: suggestion2 } };
-  return { code: code18, severity: codes[code18].severity, file, line, column, ...said2 };
+  return { code: code18, severity: codes[code18].severity, file, line: line2, column, ...said2 };
 }
 function withSuggestion({ message, suggestion: suggestion2 }) {
   return suggestion2 === void 0 ? message : `${message} (${suggestion2})`;
@@ -11674,11 +11677,11 @@ var init_errors = __esm({
       constructor(phase, source, span, detail, cause, output) {
         const part2 = shortened(source.slice(span.start, span.end));
         const before = source.slice(0, span.start);
-        const line = before.split("\n").length;
+        const line2 = before.split("\n").length;
         const column = characters(before.slice(before.lastIndexOf("\n") + 1)) + 1;
         const subject = part2 === "" ? "" : `\`${part2}\`: `;
         const owner = output === void 0 ? "" : `${output}: `;
-        super(`${owner}${subject}${detail} (line ${line}, column ${column})`, cause === void 0 ? void 0 : { cause });
+        super(`${owner}${subject}${detail} (line ${line2}, column ${column})`, cause === void 0 ? void 0 : { cause });
         this.name = "ExpressionError";
         this.phase = phase;
         this.part = part2;
@@ -11686,7 +11689,7 @@ var init_errors = __esm({
         this.output = output;
         this.offset = span.start;
         this.end = span.end;
-        this.line = line;
+        this.line = line2;
         this.column = column;
         this.#source = source;
       }
@@ -13439,10 +13442,10 @@ var init_build = __esm({
         }
       }
     };
-    createEnum = (values2 = [], initNum = 0) => {
+    createEnum = (values3 = [], initNum = 0) => {
       const enumObject = /* @__PURE__ */ Object.create(null);
-      for (let i = 0; i < values2.length; i++) {
-        const val = values2[i];
+      for (let i = 0; i < values3.length; i++) {
+        const val = values3[i];
         const keyVal = initNum + i;
         enumObject[val] = keyVal;
         enumObject[keyVal] = val;
@@ -20293,9 +20296,9 @@ function byte(text5, key, fail) {
   return found2 === void 0 ? fail(`index ${index} is outside the text`) : int(found2);
 }
 function truncated(value, fail) {
-  const number3 = typeof value === "bigint" ? Number(value) : typeof value === "number" ? Math.trunc(value) : void 0;
-  if (number3 === void 0) return fail(`expected a number as a position, found ${kindOf2(value)}`);
-  return Math.abs(number3) < 2 ** 63 ? number3 : fail("the position does not fit 64 bits");
+  const number5 = typeof value === "bigint" ? Number(value) : typeof value === "number" ? Math.trunc(value) : void 0;
+  if (number5 === void 0) return fail(`expected a number as a position, found ${kindOf2(value)}`);
+  return Math.abs(number5) < 2 ** 63 ? number5 : fail("the position does not fit 64 bits");
 }
 function slice(object2, from, to2, fail, budget) {
   if (!Array.isArray(object2) && typeof object2 !== "string") {
@@ -20912,8 +20915,8 @@ function rounded(value) {
   const whole4 = Math.trunc(value);
   return Math.abs(value - whole4) >= 0.5 ? whole4 + Math.sign(value) : whole4;
 }
-function median(values2) {
-  const sorted = values2.toSorted((a, b3) => a - b3);
+function median(values3) {
+  const sorted = values3.toSorted((a, b3) => a - b3);
   const middle = Math.floor(sorted.length / 2);
   const upper2 = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper2 : ((sorted[middle - 1] ?? 0) + upper2) / 2;
@@ -22244,10 +22247,10 @@ function readsContents(root, { offset: offset2, end: end2 }, fields) {
     fields.filter(({ type }) => type === "array" || type === "map").map(({ name: name3 }) => name3.split(".")[0])
   );
   const all = nodes(root);
-  const values2 = new Map(all.flatMap((node) => node.kind === "let" ? [[node.name, node.value]] : []));
+  const values3 = new Map(all.flatMap((node) => node.kind === "let" ? [[node.name, node.value]] : []));
   const reads = (node, seen) => nodes(node).some((part2) => {
     if (part2.kind !== "name") return false;
-    const value = values2.get(part2.name);
+    const value = values3.get(part2.name);
     if (value === void 0) return open4.has(part2.name) || part2.name === "$env";
     return !seen.has(part2.name) && reads(value, new Set(seen).add(part2.name));
   });
@@ -22380,8 +22383,8 @@ function misfit(outputType, value) {
   return `output_type ${outputType} cannot be made of this: found ${found2}`;
 }
 function narrowed(value) {
-  const number3 = Number(value);
-  return Number.isSafeInteger(number3) ? number3 : value;
+  const number5 = Number(value);
+  return Number.isSafeInteger(number5) ? number5 : value;
 }
 function integerText(text5, outputType, fail) {
   if (text5 === "") return 0n;
@@ -22487,8 +22490,8 @@ function parseQuery(query) {
   return made3;
 }
 function parameter2(query, name3) {
-  const values2 = (queryPairs(query) ?? []).flatMap(([key, value]) => key === name3 ? [value] : []);
-  return values2.length > 1 ? textList(values2) : values2[0] ?? "";
+  const values3 = (queryPairs(query) ?? []).flatMap(([key, value]) => key === name3 ? [value] : []);
+  return values3.length > 1 ? textList(values3) : values3[0] ?? "";
 }
 function firstOf(rules4, agent) {
   return rules4.find(([, ...words4]) => words4.some((word) => agent.includes(word)))?.[0] ?? "Unknown";
@@ -22790,6 +22793,104 @@ var init_expression = __esm({
   }
 });
 
+// engine/sinks/clickhouse/columns/column-type.ts
+function bare2(type) {
+  return type.kind === "Nullable" || type.kind === "LowCardinality" ? bare2(type.of) : type;
+}
+function isNullable(type) {
+  return type.kind === "Variant" || type.kind === "Nullable" || type.kind === "LowCardinality" && isNullable(type.of);
+}
+function columnTypeText(type) {
+  switch (type.kind) {
+    case "Int":
+    case "UInt":
+    case "Float":
+      return `${type.kind}${type.bits}`;
+    case "FixedString":
+      return type.length === void 0 ? "FixedString" : `FixedString(${type.length})`;
+    case "Enum":
+      return type.members === void 0 ? `Enum${type.bits}` : `Enum${type.bits}(${membersText(type.members)})`;
+    case "DateTime":
+      return type.zone === void 0 ? "DateTime" : `DateTime('${type.zone}')`;
+    case "DateTime64":
+      return `DateTime64(${type.precision}${type.zone === void 0 ? "" : `, '${type.zone}'`})`;
+    case "Decimal":
+      return `Decimal(${type.precision}, ${type.scale})`;
+    case "Time64":
+      return `Time64(${type.precision})`;
+    case "Dynamic":
+      return type.most === void 0 ? "Dynamic" : `Dynamic(max_types=${type.most})`;
+    case "Variant":
+      return type.alias ?? `Variant(${type.types.map(columnTypeText).join(", ")})`;
+    case "Array":
+      return type.alias ?? `Array(${columnTypeText(type.of)})`;
+    case "Nullable":
+    case "LowCardinality":
+      return `${type.kind}(${columnTypeText(type.of)})`;
+    case "Map":
+      return `Map(${columnTypeText(type.key)}, ${columnTypeText(type.value)})`;
+    case "Tuple":
+      return type.alias ?? `Tuple(${type.elements.map((of, at2) => named4(type.names?.[at2], columnTypeText(of))).join(", ")})`;
+    case "JSON":
+      return jsonText(type);
+    default:
+      return type.kind;
+  }
+}
+function named4(name3, type) {
+  return name3 === void 0 ? type : `${nameText(name3)} ${type}`;
+}
+function jsonText({ limits: limits2, paths, skips }) {
+  const parameters = [
+    ...[...limits2].map(([name3, value]) => `${name3}=${value}`),
+    ...[...paths].map(([path2, type]) => named4(path2, columnTypeText(type))),
+    ...skips.map((skip3) => "path" in skip3 ? `SKIP ${nameText(skip3.path)}` : `SKIP REGEXP ${skip3.pattern}`)
+  ];
+  return parameters.length === 0 ? "JSON" : `JSON(${parameters.join(", ")})`;
+}
+function membersText(members) {
+  return [...members].map(([name3, value]) => `'${name3.replace(/[\\']/g, "\\$&")}' = ${value}`).join(", ");
+}
+function nameText(name3) {
+  return /^[A-Za-z_]\w*$/.test(name3) && !words3.test(name3) ? name3 : `\`${name3.replace(/[\\`]/g, String.raw`\$&`)}\``;
+}
+var words3;
+var init_column_type = __esm({
+  "engine/sinks/clickhouse/columns/column-type.ts"() {
+    "use strict";
+    words3 = /^(?:skip|max_dynamic_\w+|null|not|all|any|distinct|table|select|from|cast|default|as|in)$/i;
+  }
+});
+
+// engine/sinks/clickhouse/columns/geometries.ts
+function arrayOf2(of, alias) {
+  return { kind: "Array", of, alias };
+}
+var number2, point, line, ring, polygon, shapes, geometries;
+var init_geometries = __esm({
+  "engine/sinks/clickhouse/columns/geometries.ts"() {
+    "use strict";
+    init_column_type();
+    number2 = { kind: "Float", bits: 64 };
+    point = { kind: "Tuple", elements: [number2, number2], alias: "Point" };
+    line = arrayOf2(point, "LineString");
+    ring = arrayOf2(point, "Ring");
+    polygon = arrayOf2(ring, "Polygon");
+    shapes = [
+      line,
+      arrayOf2(line, "MultiLineString"),
+      arrayOf2(polygon, "MultiPolygon"),
+      point,
+      polygon,
+      ring
+    ];
+    geometries = new Map([
+      ...shapes.map((shape) => [columnTypeText(shape), shape]),
+      ["Geometry", { kind: "Variant", types: shapes, alias: "Geometry" }]
+    ]);
+  }
+});
+
 // engine/sinks/clickhouse/columns/structured-grammar.ts
 function tuple(list3, parse4) {
   const elements2 = [];
@@ -22904,10 +23005,10 @@ function parse2(text5, depth2) {
 }
 function plain(name3, list3) {
   if (list3 !== void 0) return void 0;
-  const number3 = /^(Int|UInt)(8|16|32|64|128|256)$|^(Float)(32|64)$/.exec(name3);
-  if (number3 !== null) {
-    const bits2 = Number(number3[2] ?? number3[4]);
-    return { kind: number3[1] ?? number3[3], bits: bits2 };
+  const number5 = /^(Int|UInt)(8|16|32|64|128|256)$|^(Float)(32|64)$/.exec(name3);
+  if (number5 !== null) {
+    const bits2 = Number(number5[2] ?? number5[4]);
+    return { kind: number5[1] ?? number5[3], bits: bits2 };
   }
   switch (name3) {
     case "Bool":
@@ -22918,7 +23019,12 @@ function plain(name3, list3) {
     case "IPv4":
     case "IPv6":
     case "FixedString":
+    case "BFloat16":
+    case "Time":
+    case "Dynamic":
       return { kind: name3 };
+    case "Time64":
+      return { kind: "Time64", precision: 3 };
     case "JSON":
       return json([], () => ({ problem: unsupported }));
     case "DateTime":
@@ -22930,7 +23036,7 @@ function plain(name3, list3) {
     case "Enum16":
       return { kind: "Enum", bits: name3 === "Enum8" ? 8 : 16 };
     default:
-      return void 0;
+      return geometries.get(name3);
   }
 }
 function parameterised(name3, list3, depth2) {
@@ -22943,6 +23049,14 @@ function parameterised(name3, list3, depth2) {
       return withZone({ kind: "DateTime" }, list3);
     case "DateTime64":
       return dateTime64(list3);
+    case "Time64":
+      return time64(list3);
+    case "Dynamic":
+      return dynamic(list3);
+    case "Variant":
+      return variant(list3, depth2);
+    case "Nested":
+      return nested(list3, depth2);
     case "Decimal":
       return decimal3(list3);
     case "Enum8":
@@ -22993,8 +23107,37 @@ function map3(list3, depth2) {
   if (isProblem(key)) return { problem: `has the key type ${list3[0]}, which ${key.problem}` };
   if (isProblem(value)) return { problem: `has the value type ${list3[1]}, which ${value.problem}` };
   const keyKind = key.kind === "LowCardinality" ? key.of.kind : key.kind;
-  if (keyKind !== "String" && keyKind !== "FixedString") return { problem: "needs a key that is a String" };
+  if (!keyOfMap.test(keyKind)) {
+    return { problem: "needs a key that is a text, a number, a date, a time, an Enum, a UUID or an address" };
+  }
   return { kind: "Map", key, value };
+}
+function time64(list3) {
+  return list3.length === 1 && /^\d$/.test(list3[0] ?? "") ? { kind: "Time64", precision: Number(list3[0]) } : { problem: "needs a precision from 0 to 9, such as Time64(3)" };
+}
+function dynamic(list3) {
+  const [, digits2] = list3.length === 1 ? /^max_types\s*=\s*(\d{1,3})$/.exec(list3[0] ?? "") ?? [] : [];
+  return digits2 !== void 0 && Number(digits2) <= 254 ? { kind: "Dynamic", most: Number(digits2) } : { problem: "needs nothing, or a limit from 0 to 254 such as Dynamic(max_types=16)" };
+}
+function variant(list3, depth2) {
+  const types2 = [];
+  for (const text5 of list3) {
+    const of = parse2(text5, depth2 + 1);
+    if (isProblem(of)) return { problem: `holds ${text5 === "" ? "nothing" : text5}, which ${of.problem}` };
+    if (isNullable(of) || of.kind === "Dynamic") return { problem: `cannot hold ${text5}` };
+    types2.push(of);
+  }
+  const byText = new Map(types2.map((type) => [columnTypeText(type), type]));
+  return {
+    kind: "Variant",
+    types: [...byText].toSorted(([one2], [other]) => one2 < other ? -1 : 1).map(([, of]) => of)
+  };
+}
+function nested(list3, depth2) {
+  const of = tuple(list3, (text5) => parse2(text5, depth2 + 1));
+  if (isProblem(of)) return of;
+  const hasNames = of.kind === "Tuple" && of.names !== void 0;
+  return hasNames ? { kind: "Array", of } : { problem: "needs a name for each element, such as Nested(a String)" };
 }
 function splitArguments(inner) {
   const parts = [];
@@ -23042,86 +23185,33 @@ function dateTime64(list3) {
   if (!/^\d$/.test(list3[0] ?? "")) return { problem: "needs a precision from 0 to 9, such as DateTime64(3)" };
   return withZone({ kind: "DateTime64", precision: Number(list3[0]) }, list3.slice(1));
 }
-var deepest2, longest3, notYet, unsupported, insideNullable, insideLowCardinality, quotes;
+var deepest2, longest3, notYet, unsupported, insideNullable, insideLowCardinality, keyOfMap, quotes;
 var init_column_grammar = __esm({
   "engine/sinks/clickhouse/columns/column-grammar.ts"() {
     "use strict";
+    init_column_type();
+    init_geometries();
     init_structured_grammar();
     deepest2 = 16;
     longest3 = 1e5;
-    notYet = /^(Nested|Object|Variant|Dynamic|BFloat16|Time|Time64|Point|Ring|Polygon)\b/;
-    unsupported = `is an unsupported column type; expected Bool, Int8..Int256, UInt8..UInt256, Float32, Float64, Decimal(P, S), String, FixedString(N), UUID, Enum8, Enum16, Date, Date32, DateTime, DateTime64, IPv4, IPv6, JSON, or some of them in Nullable, LowCardinality, Array, Map or Tuple`;
-    insideNullable = /^(Bool|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|FixedString|Enum|DateTime|DateTime64|Decimal|Tuple|JSON)$/;
-    insideLowCardinality = /^(Nullable|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|FixedString|DateTime)$/;
+    notYet = /^(Object|AggregateFunction|QBit|Nothing|Interval\w*)\b/;
+    unsupported = `is an unsupported column type; expected Bool, Int8..Int256, UInt8..UInt256, Float32, Float64, BFloat16, Decimal(P, S), String, FixedString(N), UUID, Enum8, Enum16, Date, Date32, DateTime, DateTime64, Time, Time64, IPv4, IPv6, JSON, Dynamic, Point, Ring, LineString, MultiLineString, Polygon, MultiPolygon, Geometry, or some of them in Nullable, LowCardinality, Array, Map, Tuple, Nested or Variant`;
+    insideNullable = /^(Bool|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|BFloat16|FixedString|Enum|DateTime|DateTime64|Time|Time64|Decimal|Tuple|JSON)$/;
+    insideLowCardinality = /^(Nullable|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|BFloat16|FixedString|DateTime|Time)$/;
+    keyOfMap = /^(String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|BFloat16|FixedString|Enum|DateTime|DateTime64|Time|Time64|Decimal)$/;
     quotes = /* @__PURE__ */ new Set(["'", "`", '"']);
-  }
-});
-
-// engine/sinks/clickhouse/columns/column-type.ts
-function bare2(type) {
-  return type.kind === "Nullable" || type.kind === "LowCardinality" ? bare2(type.of) : type;
-}
-function columnTypeText(type) {
-  switch (type.kind) {
-    case "Int":
-    case "UInt":
-    case "Float":
-      return `${type.kind}${type.bits}`;
-    case "FixedString":
-      return type.length === void 0 ? "FixedString" : `FixedString(${type.length})`;
-    case "Enum":
-      return type.members === void 0 ? `Enum${type.bits}` : `Enum${type.bits}(${membersText(type.members)})`;
-    case "DateTime":
-      return type.zone === void 0 ? "DateTime" : `DateTime('${type.zone}')`;
-    case "DateTime64":
-      return `DateTime64(${type.precision}${type.zone === void 0 ? "" : `, '${type.zone}'`})`;
-    case "Decimal":
-      return `Decimal(${type.precision}, ${type.scale})`;
-    case "Array":
-    case "Nullable":
-    case "LowCardinality":
-      return `${type.kind}(${columnTypeText(type.of)})`;
-    case "Map":
-      return `Map(${columnTypeText(type.key)}, ${columnTypeText(type.value)})`;
-    case "Tuple":
-      return `Tuple(${type.elements.map((of, at2) => named4(type.names?.[at2], columnTypeText(of))).join(", ")})`;
-    case "JSON":
-      return jsonText(type);
-    default:
-      return type.kind;
-  }
-}
-function named4(name3, type) {
-  return name3 === void 0 ? type : `${nameText(name3)} ${type}`;
-}
-function jsonText({ limits: limits2, paths, skips }) {
-  const parameters = [
-    ...[...limits2].map(([name3, value]) => `${name3}=${value}`),
-    ...[...paths].map(([path2, type]) => named4(path2, columnTypeText(type))),
-    ...skips.map((skip3) => "path" in skip3 ? `SKIP ${nameText(skip3.path)}` : `SKIP REGEXP ${skip3.pattern}`)
-  ];
-  return parameters.length === 0 ? "JSON" : `JSON(${parameters.join(", ")})`;
-}
-function membersText(members) {
-  return [...members].map(([name3, value]) => `'${name3.replace(/[\\']/g, "\\$&")}' = ${value}`).join(", ");
-}
-function nameText(name3) {
-  return /^[A-Za-z_]\w*$/.test(name3) && !words3.test(name3) ? name3 : `\`${name3.replace(/[\\`]/g, String.raw`\$&`)}\``;
-}
-var words3;
-var init_column_type = __esm({
-  "engine/sinks/clickhouse/columns/column-type.ts"() {
-    "use strict";
-    words3 = /^(?:skip|max_dynamic_\w+|null|not|all|any|distinct|table|select|from|cast|default|as|in)$/i;
   }
 });
 
 // engine/sinks/clickhouse/columns/feeding.ts
 function canFeed(field2, column) {
-  const type = bare2(column);
-  const allowed3 = type.kind === "Tuple" && type.names === void 0 ? feeders.Array : feeders[type.kind];
+  const allowed3 = feedersOf(bare2(column));
   if (allowed3.includes(field2)) return true;
   return `a field of type ${field2} cannot feed a column of type ${columnTypeText(column)}: expected ${oneOf(allowed3)}`;
+}
+function feedersOf(type) {
+  if (type.kind === "Variant") return anything.filter((field2) => type.types.some((of) => canFeed(field2, of) === true));
+  return type.kind === "Tuple" && type.names === void 0 ? feeders.Array : feeders[type.kind];
 }
 function oneOf(words4) {
   return words4.length === 1 ? `${words4[0]}` : `${words4.slice(0, -1).join(", ")} or ${words4.at(-1)}`;
@@ -23140,6 +23230,7 @@ var init_feeding = __esm({
       Int: whole2,
       UInt: whole2,
       Float: numbers2,
+      BFloat16: numbers2,
       Decimal: ["string", ...numbers2],
       String: anything,
       FixedString: text2,
@@ -23151,12 +23242,18 @@ var init_feeding = __esm({
       Date32: text2,
       DateTime: ["string", ...numbers2],
       DateTime64: ["string", ...numbers2],
+      Time: ["string", ...numbers2],
+      Time64: ["string", ...numbers2],
       Array: ["array"],
       Map: ["map"],
       /** With names; without them it is fed like an Array. */
       Tuple: ["map"],
       /** ClickHouse accepts only objects at the top of a JSON column; a string is read as JSON. */
       JSON: ["string", "map"],
+      /** ClickHouse infers the type; of an object it would make a tuple of its own for each set of keys. */
+      Dynamic: ["string", "bool", ...numbers2, "array"],
+      /** What one of its types is fed by. */
+      Variant: [],
       Nullable: [],
       LowCardinality: []
     };
@@ -23299,12 +23396,35 @@ var init_kind = __esm({
   }
 });
 
+// engine/sources/otlp/unrecorded.ts
+var number3, summary, histogram, valueFields;
+var init_unrecorded = __esm({
+  "engine/sources/otlp/unrecorded.ts"() {
+    "use strict";
+    number3 = ["value_double", "value_int"];
+    summary = ["count", "sum"];
+    histogram = [...summary, "min", "max"];
+    valueFields = {
+      gauge: number3,
+      sum: number3,
+      histogram,
+      exp_histogram: [...histogram, "scale", "zero_count", "zero_threshold", "positive_offset", "negative_offset"],
+      summary
+    };
+  }
+});
+
 // engine/sources/otlp/kind.ts
-var otlp;
+var values, metricFields, otlp;
 var init_kind2 = __esm({
   "engine/sources/otlp/kind.ts"() {
     "use strict";
     init_otlp_fields();
+    init_unrecorded();
+    values = new Set(Object.values(valueFields).flat());
+    metricFields = otlpFields["otlp.metrics"].map((field2) => {
+      return values.has(field2.name) ? { ...field2, isRecorded: true } : field2;
+    });
     otlp = {
       types: ["otlp.logs", "otlp.traces", "otlp.metrics"],
       receiver: "otlp-receiver",
@@ -23319,7 +23439,7 @@ var init_kind2 = __esm({
         ofFeed: () => void 0
       },
       serversOf: () => [],
-      fieldsOf: ({ type }) => otlpFields[type],
+      fieldsOf: ({ type }) => type === "otlp.metrics" ? metricFields : otlpFields[type],
       // The receiver makes its rows; fields may be absent or null.
       declaredFieldsOf: () => [],
       obstacleOf: () => void 0
@@ -23910,6 +24030,7 @@ var init_sink = __esm({
     others = [
       "Float32",
       "Float64",
+      "BFloat16",
       "Bool",
       "String",
       "UUID",
@@ -23917,9 +24038,19 @@ var init_sink = __esm({
       "Date32",
       "DateTime",
       "DateTime64",
+      "Time",
+      "Time64",
       "IPv4",
       "IPv6",
-      "JSON"
+      "JSON",
+      "Dynamic",
+      "Point",
+      "Ring",
+      "LineString",
+      "MultiLineString",
+      "Polygon",
+      "MultiPolygon",
+      "Geometry"
     ];
     names = [...sizes.flatMap((bits2) => [`Int${bits2}`, `UInt${bits2}`]), ...others];
   }
@@ -23979,9 +24110,9 @@ function unfitBranch(expression, warning2) {
     found: printable2(`an error where it runs: ${sentence(warning2, expression.text ?? "")}`, longestMessage)
   });
 }
-function sentence({ part: part2, detail, line, column }, expression) {
+function sentence({ part: part2, detail, line: line2, column }, expression) {
   const said2 = part2 === "" ? detail : `\`${part2}\`: ${detail}`;
-  return expression.includes("\n") ? `${said2} (line ${line}, column ${column})` : said2;
+  return expression.includes("\n") ? `${said2} (line ${line2}, column ${column})` : said2;
 }
 function inHours({ part: part2 }) {
   const [, days2] = /duration\(\s*["']([^"']*\dd[^"']*)["']/.exec(part2) ?? [];
@@ -24774,10 +24905,10 @@ function* unresolvedReference(view, text5) {
   });
 }
 function* notSupportedYet(document2) {
-  for (const { path: path2, values: values2, what } of notYet2) {
+  for (const { path: path2, values: values3, what } of notYet2) {
     for (const view of viewsAt(document2, path2)) {
-      if (!view.exists || values2 !== void 0 && !values2.includes(view.value)) continue;
-      const got = values2 === void 0 ? what : `${what} (${found(view.value, view.path)})`;
+      if (!view.exists || values3 !== void 0 && !values3.includes(view.value)) continue;
+      const got = values3 === void 0 ? what : `${what} (${found(view.value, view.path)})`;
       yield view.problem("NOT_SUPPORTED_YET", {
         expected: "what this version of Sluice runs",
         found: `${got}, which is not supported yet`
@@ -25545,12 +25676,12 @@ var init_shared_groups = __esm({
         const [other] = membersOf(claims).flatMap((member2) => this.#otherThan(id, member2));
         if (other === void 0 || id === void 0) return [];
         const { path: path2, place, text: text5 } = claims.id;
-        const { file, line } = other.id.place;
+        const { file, line: line2 } = other.id.place;
         return [
           problem("SHARED_GROUP", place, {
             path: path2,
             expected: "an id whose consumer group no other pipeline of this cluster has",
-            found: `"${printable2(text5 ?? "")}" with ${consumerGroup(id)}, as ${file}:${line}`,
+            found: `"${printable2(text5 ?? "")}" with ${consumerGroup(id)}, as ${file}:${line2}`,
             suggestion: "neither is applied: give the newer one another pipeline_id"
           })
         ];
@@ -25568,8 +25699,8 @@ function otherMapping(claims, { first: first3, different }) {
   const { path: path2, place, text: text5 } = claims.mapping;
   const other = text5 === first3.mapping.text ? different : first3;
   if (other === void 0 || other.written === claims.written) return void 0;
-  const { file, line } = other.mapping.place;
-  const expected3 = `the columns and types of ${file}:${line}, which writes to the same table`;
+  const { file, line: line2 } = other.mapping.place;
+  const expected3 = `the columns and types of ${file}:${line2}, which writes to the same table`;
   const suggestion2 = "give both one mapping, or one of them another table";
   const found2 = differences(columnsOf2(claims), columnsOf2(other));
   return [problem("SHARED_TABLE_MAPPING", place, { path: path2, expected: expected3, found: found2, suggestion: suggestion2 })];
@@ -25578,10 +25709,10 @@ function sameMapping(claims, all) {
   const { path: path2, place } = claims.table;
   const other = all.find((one2) => one2 !== claims && one2.written !== claims.written);
   if (other === void 0) return [];
-  const { file, line } = other.table.place;
+  const { file, line: line2 } = other.table.place;
   const more = all.length > 2 ? `, and ${all.length - 2} more` : "";
   const expected3 = "a table that no other pipeline writes to";
-  return [problem("SHARED_TABLE", place, { path: path2, expected: expected3, found: `the one of ${file}:${line}${more}` })];
+  return [problem("SHARED_TABLE", place, { path: path2, expected: expected3, found: `the one of ${file}:${line2}${more}` })];
 }
 function columnsOf2({ mapping: mapping3 }) {
   const { text: text5 } = mapping3;
@@ -25664,7 +25795,7 @@ function duplicate(claims, same = []) {
 function placesOf(claims, same) {
   const others2 = same.slice(0, namedPlaces + 1).filter((other) => other !== claims);
   const places = others2.slice(0, namedPlaces).map(({ id }) => id.place);
-  return places.map(({ file, line }) => `${file}:${line}`).join(", ");
+  return places.map(({ file, line: line2 }) => `${file}:${line2}`).join(", ");
 }
 function dependencyIds({ depends_on }) {
   return depends_on.flatMap(({ text: text5 }) => text5 ?? []);
@@ -26728,8 +26859,8 @@ function pathsIgnoredBy({ path: path2, bytes }, paths) {
   const patterns = (0, import_ignore.default)().add(lines);
   return below.filter((one2) => patterns.ignores(one2.slice(folder.length)));
 }
-function isBounded(line) {
-  return line.length <= longestLine && line.split("*").length - 1 <= mostStars;
+function isBounded(line2) {
+  return line2.length <= longestLine && line2.split("*").length - 1 <= mostStars;
 }
 function together(rules4, paths, found2) {
   const costly = rules4.filter((_3, index) => found2[index] === "costly").map(({ path: path2 }) => path2);
@@ -26790,9 +26921,9 @@ function replaceScalars(node, replace, path2 = []) {
     const items = node.items.map((item5, index) => replaceScalars(item5, replace, [...path2, index]));
     return items.every((item5, index) => item5 === node.items[index]) ? node : { ...node, items };
   }
-  const values2 = node.entries.map(({ key, value }) => replaceScalars(value, replace, [...path2, key]));
-  if (values2.every((value, index) => value === node.entries[index]?.value)) return node;
-  return { ...node, entries: node.entries.map((entry3, index) => ({ ...entry3, value: values2[index] ?? entry3.value })) };
+  const values3 = node.entries.map(({ key, value }) => replaceScalars(value, replace, [...path2, key]));
+  if (values3.every((value, index) => value === node.entries[index]?.value)) return node;
+  return { ...node, entries: node.entries.map((entry3, index) => ({ ...entry3, value: values3[index] ?? entry3.value })) };
 }
 function* tokensIn(node, path2 = []) {
   if (node.kind === "scalar") {
@@ -26837,8 +26968,8 @@ function placesOf2(source, root, value) {
   const numbers3 = [];
   const found2 = { leftOut: [], variables: [] };
   const note = (at2) => {
-    const { line, column } = source.place(at2);
-    numbers3.push(line, column);
+    const { line: line2, column } = source.place(at2);
+    numbers3.push(line2, column);
   };
   const visit = (node, of, holder, path2) => {
     if (node.variables !== void 0) found2.variables.push([numbers3.length / 4, node.variables]);
@@ -26856,8 +26987,8 @@ function placesOf2(source, root, value) {
 }
 function placesLeftOut(source, { entries }, of, path2) {
   return entries.filter(({ key }) => isObject(of) && !Object.hasOwn(of, key)).map(({ key, at: at2, value }) => {
-    const { line, column } = source.place(value.at < 0 ? at2 : value.at);
-    return { path: [...path2, key], line, column };
+    const { line: line2, column } = source.place(value.at < 0 ? at2 : value.at);
+    return { path: [...path2, key], line: line2, column };
   });
 }
 function childOf(node, key) {
@@ -26866,41 +26997,41 @@ function childOf(node, key) {
   return item5 && { at: item5.at, value: item5 };
 }
 function placeAt({ numbers: numbers3, leftOut }, value, path2) {
-  const { number: number3, isMissing } = numberOf(value, path2);
+  const { number: number5, isMissing } = numberOf(value, path2);
   const other = isMissing ? leftOut.find((one2) => isSame(one2.path, path2)) : void 0;
   if (other !== void 0) return { line: other.line, column: other.column };
-  const at2 = 4 * number3 + (isMissing ? 2 : 0);
+  const at2 = 4 * number5 + (isMissing ? 2 : 0);
   return { line: numbers3[at2] ?? 1, column: numbers3[at2 + 1] ?? 1 };
 }
 function variablesAt({ variables }, value, path2) {
-  const { number: number3, isMissing, found: found2 } = numberOf(value, path2);
+  const { number: number5, isMissing, found: found2 } = numberOf(value, path2);
   if (isMissing) return [];
   const names5 = /* @__PURE__ */ new Set();
-  const end2 = number3 + sizeOf3(found2);
-  for (let index = firstFrom(variables, number3); (variables[index]?.[0] ?? end2) < end2; index += 1) {
+  const end2 = number5 + sizeOf3(found2);
+  for (let index = firstFrom(variables, number5); (variables[index]?.[0] ?? end2) < end2; index += 1) {
     for (const name3 of variables[index]?.[1] ?? []) names5.add(name3);
   }
   return [...names5];
 }
-function firstFrom(variables, number3) {
+function firstFrom(variables, number5) {
   let [low, high] = [0, variables.length];
   while (low < high) {
     const middle = low + high >> 1;
-    if ((variables[middle]?.[0] ?? 0) < number3) low = middle + 1;
+    if ((variables[middle]?.[0] ?? 0) < number5) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 function numberOf(value, path2) {
-  let number3 = 0;
+  let number5 = 0;
   let found2 = value;
   for (const segment of path2) {
     const offset2 = collectionOf(found2)?.offsets.get(segment);
-    if (offset2 === void 0) return { number: number3, isMissing: true, found: found2 };
-    number3 += offset2;
+    if (offset2 === void 0) return { number: number5, isMissing: true, found: found2 };
+    number5 += offset2;
     found2 = found2[segment];
   }
-  return { number: number3, isMissing: false, found: found2 };
+  return { number: number5, isMissing: false, found: found2 };
 }
 function collectionOf(value) {
   if (typeof value !== "object" || value === null) return void 0;
@@ -26983,8 +27114,8 @@ function indexesBy(keys2, entries) {
 function identified(keys2) {
   return (one2, index) => [identityOf(keys2.map((key) => nameOf(one2, key))), index];
 }
-function identityOf(values2) {
-  return JSON.stringify(values2.map((value) => value === void 0 ? [] : value));
+function identityOf(values3) {
+  return JSON.stringify(values3.map((value) => value === void 0 ? [] : value));
 }
 function nameOf(one2, key) {
   return entry2(one2, key) ?? (key === "output_name" ? entry2(one2, "name") : void 0);
@@ -27666,19 +27797,19 @@ function makeSnippet(mark3, options) {
   const maxLineLength = opts.maxLength - (opts.indent + lineNoLength + 3);
   for (let i = 1; i <= opts.linesBefore; i++) {
     if (foundLineNo - i < 0) break;
-    const line2 = getLine(mark3.buffer, lineStarts[foundLineNo - i], lineEnds[foundLineNo - i], mark3.position - (lineStarts[foundLineNo] - lineStarts[foundLineNo - i]), maxLineLength);
-    result2 = `${" ".repeat(opts.indent)}${padStart((mark3.line - i + 1).toString(), lineNoLength)} | ${line2.str}
+    const line3 = getLine(mark3.buffer, lineStarts[foundLineNo - i], lineEnds[foundLineNo - i], mark3.position - (lineStarts[foundLineNo] - lineStarts[foundLineNo - i]), maxLineLength);
+    result2 = `${" ".repeat(opts.indent)}${padStart((mark3.line - i + 1).toString(), lineNoLength)} | ${line3.str}
 ${result2}`;
   }
-  const line = getLine(mark3.buffer, lineStarts[foundLineNo], lineEnds[foundLineNo], mark3.position, maxLineLength);
-  result2 += `${" ".repeat(opts.indent)}${padStart((mark3.line + 1).toString(), lineNoLength)} | ${line.str}
+  const line2 = getLine(mark3.buffer, lineStarts[foundLineNo], lineEnds[foundLineNo], mark3.position, maxLineLength);
+  result2 += `${" ".repeat(opts.indent)}${padStart((mark3.line + 1).toString(), lineNoLength)} | ${line2.str}
 `;
-  result2 += `${"-".repeat(opts.indent + lineNoLength + 3 + line.pos)}^
+  result2 += `${"-".repeat(opts.indent + lineNoLength + 3 + line2.pos)}^
 `;
   for (let i = 1; i <= opts.linesAfter; i++) {
     if (foundLineNo + i >= lineEnds.length) break;
-    const line2 = getLine(mark3.buffer, lineStarts[foundLineNo + i], lineEnds[foundLineNo + i], mark3.position - (lineStarts[foundLineNo] - lineStarts[foundLineNo + i]), maxLineLength);
-    result2 += `${" ".repeat(opts.indent)}${padStart((mark3.line + i + 1).toString(), lineNoLength)} | ${line2.str}
+    const line3 = getLine(mark3.buffer, lineStarts[foundLineNo + i], lineEnds[foundLineNo + i], mark3.position - (lineStarts[foundLineNo] - lineStarts[foundLineNo + i]), maxLineLength);
+    result2 += `${" ".repeat(opts.indent)}${padStart((mark3.line + i + 1).toString(), lineNoLength)} | ${line3.str}
 `;
   }
   return result2.replace(/\n$/, "");
@@ -27860,14 +27991,14 @@ function getBlockValue(input, start, end2, indent, chomping, folded2) {
   let didReadContent = false;
   let emptyLines = 0;
   let atMoreIndented = false;
-  for (const line of lines) {
+  for (const line2 of lines) {
     let column = 0;
-    while (column < textIndent && line.charCodeAt(column) === 32) column++;
-    if (indent < 0 || column >= line.length) {
+    while (column < textIndent && line2.charCodeAt(column) === 32) column++;
+    if (indent < 0 || column >= line2.length) {
       emptyLines++;
       continue;
     }
-    const content2 = line.slice(textIndent);
+    const content2 = line2.slice(textIndent);
     const first3 = content2.charCodeAt(0);
     if (folded2) {
       if (first3 === 32 || first3 === 9) {
@@ -29047,8 +29178,8 @@ function tryLongOrMultilineAsBlock(layout) {
     let lineEnd = value.length;
     const nextLineBreak = value.indexOf("\n", position2);
     if (nextLineBreak !== -1) lineEnd = nextLineBreak;
-    const line = value.slice(position2, lineEnd);
-    if (line.length > availableWidth && line[0] !== " " && / [^ \t]/.test(line)) shouldFold = true;
+    const line2 = value.slice(position2, lineEnd);
+    if (line2.length > availableWidth && line2[0] !== " " && / [^ \t]/.test(line2)) shouldFold = true;
     if (nextLineBreak === -1) break;
     position2 = nextLineBreak + 1;
   }
@@ -29653,15 +29784,15 @@ var init_js_yaml = __esm({
       * the raw input text; `position` is an offset into it.
       */
       static throwAt(source, position2, message, filename = "") {
-        let line = 0;
+        let line2 = 0;
         let lineStart = 0;
         for (let index = 0; index < position2; index++) {
           const ch = source.charCodeAt(index);
           if (ch === 10) {
-            line++;
+            line2++;
             lineStart = index + 1;
           } else if (ch === 13) {
-            line++;
+            line2++;
             if (source.charCodeAt(index + 1) === 10) index++;
             lineStart = index + 1;
           }
@@ -29670,7 +29801,7 @@ var init_js_yaml = __esm({
           name: filename,
           buffer: source,
           position: position2,
-          line,
+          line: line2,
           column: position2 - lineStart
         };
         mark3.snippet = makeSnippet(mark3);
@@ -29844,11 +29975,11 @@ function syntaxProblem(source, error2) {
     const expected3 = `at most ${maxDepth} collections inside each other`;
     return problem("NESTING", source.place(at2), { subject: "file", expected: expected3, found: "more" });
   }
-  const line = source.before(at2);
-  const indent = /^\s*/.exec(line)?.[0] ?? "";
+  const line2 = source.before(at2);
+  const indent = /^\s*/.exec(line2)?.[0] ?? "";
   const tab = indent.indexOf("	");
   if (tab >= 0 || source.text[at2] === "	") {
-    const place = source.place(tab >= 0 ? at2 - line.length + tab : at2);
+    const place = source.place(tab >= 0 ? at2 - line2.length + tab : at2);
     return problem("YAML_TAB", place, { subject: "file", expected: "spaces as indentation", found: "a tab" });
   }
   return problem("YAML_SYNTAX", source.place(at2), {
@@ -29983,8 +30114,8 @@ var init_parse_yaml = __esm({
         const tag = this.#source.text.slice(event.tagStart, event.tagEnd);
         return known2.includes(tag) ? tag : this.#refuse("YAML_TAG", event.tagStart, "plain YAML without own tags", `"${printable2(tag)}"`);
       }
-      #count(values2, at2) {
-        this.#values += values2;
+      #count(values3, at2) {
+        this.#values += values3;
         if (this.#values > maxValues) {
           this.#refuse("TOO_MANY_VALUES", Math.max(at2, 0), `at most ${maxValues} values, aliases written out`, "more");
         }
@@ -30613,24 +30744,24 @@ function sinkOf(root, entries, outputs3, warn) {
   return mapping(members, sink);
 }
 function connectionOf(sink, warn) {
-  const nested = sink.get("connection_params");
-  const isNested = given3(nested).length > 0;
-  const ignored = isNested ? given3(sink).filter((key) => !given3(nested).includes(key)) : [];
+  const nested2 = sink.get("connection_params");
+  const isNested = given3(nested2).length > 0;
+  const ignored = isNested ? given3(sink).filter((key) => !given3(nested2).includes(key)) : [];
   if (ignored.length > 0) {
-    warn("V2_DROPPED", nested, {
+    warn("V2_DROPPED", nested2, {
       expected: "the whole connection in one place",
       found: `${ignored.join(", ")} beside it in sink, which v2 does not read then`,
       suggestion: `move it to connection_params`
     });
   }
-  const from = isNested ? nested : sink;
+  const from = isNested ? nested2 : sink;
   const parts = clickhouseKeys.map((key) => {
     const field2 = from.get(key);
     if (key === "password") return [key, passwordOf(field2, warn)];
     return [key, field2.value === "" ? void 0 : copied(field2)];
   });
   const connection2 = mapping(Object.fromEntries(parts), from);
-  return isNested ? connection2 : { ...connection2, at: nested.path, keeps: [nested.path] };
+  return isNested ? connection2 : { ...connection2, at: nested2.path, keeps: [nested2.path] };
 }
 function given3(from) {
   return clickhouseKeys.filter((key) => from.get(key).isGiven);
@@ -30964,8 +31095,8 @@ function idsIn(text5) {
   return [...ids];
 }
 function unreadable2(obstacle, text5 = "") {
-  const { file, line } = obstacle;
-  return { file, line, freezesFile: true, pipeline_ids: idsIn(text5), problems: [obstacle] };
+  const { file, line: line2 } = obstacle;
+  return { file, line: line2, freezesFile: true, pipeline_ids: idsIn(text5), problems: [obstacle] };
 }
 function tooCostly({ path: path2, bytes }) {
   const obstacle = problem(
@@ -31223,10 +31354,10 @@ function hasExtension(path2) {
 function isBelowHidden(path2) {
   return path2.split("/").some((segment) => /^\.(?!\.?$)/.test(segment));
 }
-function refusedDocument({ file, line, claims }, problems) {
+function refusedDocument({ file, line: line2, claims }, problems) {
   const { pipeline_ids } = claims;
   const isForeign = problems.some(({ code: code18 }) => code18 === "NOT_A_PIPELINE");
-  const refused = { file, line, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
+  const refused = { file, line: line2, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
   return isForeign ? { ...refused, isForeign } : refused;
 }
 var import_node_util6, Loader, Room;
@@ -31510,7 +31641,7 @@ function coerce({ type }, given4) {
   return value;
 }
 function mapping2(given4) {
-  const lines = given4.flatMap((text5) => text5.split("\n")).filter((line) => line !== "");
+  const lines = given4.flatMap((text5) => text5.split("\n")).filter((line2) => line2 !== "");
   const pairs2 = lines.map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
   return Object.fromEntries(pairs2.map(([, name3 = "", value = ""]) => [name3, value]));
 }
@@ -31638,8 +31769,8 @@ function parseSettings(file, text5, what = "settings") {
     return entriesOf2(file, source, events, document2);
   } catch (error2) {
     if (!(error2 instanceof YAMLException)) throw error2;
-    const { line = 0, column = 0 } = error2.mark ?? {};
-    throw new CliError(`${file}:${line + 1}:${column + 1}: ${error2.reason}`, { cause: error2 });
+    const { line: line2 = 0, column = 0 } = error2.mark ?? {};
+    throw new CliError(`${file}:${line2 + 1}:${column + 1}: ${error2.reason}`, { cause: error2 });
   }
 }
 function entriesOf2(file, source, events, document2) {
@@ -33455,7 +33586,7 @@ var init_chokidar = __esm({
         }
         const wp = this._getWatchedDir(path2);
         const nestedDirectoryChildren = wp.getChildren();
-        nestedDirectoryChildren.forEach((nested) => this._remove(path2, nested));
+        nestedDirectoryChildren.forEach((nested2) => this._remove(path2, nested2));
         const parent = this._getWatchedDir(directory);
         const wasTracked = parent.has(item5);
         parent.remove(item5);
@@ -33922,13 +34053,13 @@ var init_claimed = __esm({
 function placeOf({
   pipeline_id,
   file,
-  line,
+  line: line2,
   column
 }) {
   return {
     pipeline_id,
     ...file !== void 0 && { file },
-    ...line !== void 0 && { line },
+    ...line2 !== void 0 && { line: line2 },
     ...column !== void 0 && { column }
   };
 }
@@ -34188,8 +34319,8 @@ function nothing3() {
   return { effect: "none", fields: [], calls: [], after: [] };
 }
 function about(desired) {
-  const { file, line, column } = desired.place([]);
-  return { pipeline_id: desired.pipeline_id, file, line, column, ...nothing3() };
+  const { file, line: line2, column } = desired.place([]);
+  return { pipeline_id: desired.pipeline_id, file, line: line2, column, ...nothing3() };
 }
 function noOp(desired, cause, why) {
   return { ...about(desired), kind: "no-op", cause, why };
@@ -34443,11 +34574,11 @@ function irreversibleOf(change, present) {
   const { calls } = change;
   const { status, secrets: secrets2 } = present;
   const renews = status !== "Terminated" && calls.some((call2) => renewing.has(call2));
-  const values2 = [...new Set(secrets2?.changed)];
+  const values3 = [...new Set(secrets2?.changed)];
   return [
     ...eventsLostBy(change, present),
     ...memoryLostBy(change, present),
-    ...renews && values2.length > 0 ? [{ code: "SecretValues", facts: { secrets: values2 } }] : []
+    ...renews && values3.length > 0 ? [{ code: "SecretValues", facts: { secrets: values3 } }] : []
   ];
 }
 function eventsLostBy({ kind: kind2, calls }, present) {
@@ -35193,7 +35324,7 @@ function frozen(pipeline_id, { cause, what: obstacle, ...place }, { pipelines })
   const left = { pipeline_id, why, ...place, ...nothing3() };
   return cause === "DuplicateId" || status === void 0 ? { ...left, kind: "refuse", cause } : { ...left, kind: "no-op", cause };
 }
-function obstacleOf({ file, line, problems }) {
+function obstacleOf({ file, line: line2, problems }) {
   const errors = problems.filter(({ severity }) => severity === "error");
   const duplicate2 = errors.find(({ code: code18 }) => code18 === "DUPLICATE_PIPELINE_ID");
   const first3 = duplicate2 ?? errors[0];
@@ -35201,7 +35332,7 @@ function obstacleOf({ file, line, problems }) {
     cause: duplicate2 === void 0 ? "InvalidFile" : "DuplicateId",
     what: first3 === void 0 ? { file } : { problem: withSuggestion(first3), more: errors.length - 1 },
     file: first3?.file ?? file,
-    line: first3?.line ?? line,
+    line: first3?.line ?? line2,
     column: first3?.column ?? 1
   };
 }
@@ -35701,8 +35832,8 @@ function moves(old, now) {
     return from === to2 ? [] : [{ code: "FileMoved", facts: { pipeline_id, from, to: to2 } }];
   });
 }
-function unusable2({ file, line, pipeline_ids }) {
-  return { code: "BaseUnusable", facts: { file, line, pipeline_ids } };
+function unusable2({ file, line: line2, pipeline_ids }) {
+  return { code: "BaseUnusable", facts: { file, line: line2, pipeline_ids } };
 }
 var import_node_util12, noHolds, compared2;
 var init_preview = __esm({
@@ -35911,7 +36042,7 @@ var init_environment2 = __esm({
 
 // reconciler/git/failure.ts
 function withoutTrace(output) {
-  return output.split("\n").filter((line) => !traceLine.test(line)).join("\n");
+  return output.split("\n").filter((line2) => !traceLine.test(line2)).join("\n");
 }
 function connectionTrouble(output) {
   const lines = output.matchAll(/^\d\d:\d\d:\d\d\.\d+ \S+ +== Info: connect to .* failed: (.*)$/gm);
@@ -35920,8 +36051,8 @@ function connectionTrouble(output) {
 function lastAnswer(output, now) {
   let status;
   let headers = /* @__PURE__ */ new Map();
-  for (const line of output.split("\n")) {
-    const received = /^<= Recv header: (.*?)\r?$/.exec(traceLine.exec(line)?.[1] ?? "")?.[1];
+  for (const line2 of output.split("\n")) {
+    const received = /^<= Recv header: (.*?)\r?$/.exec(traceLine.exec(line2)?.[1] ?? "")?.[1];
     if (received === void 0) continue;
     const first3 = /^HTTP\/[\d.]+ (\d{3})/.exec(received)?.[1];
     if (first3 !== void 0) [status, headers] = [Number(first3), /* @__PURE__ */ new Map()];
@@ -40483,7 +40614,7 @@ function shown3(location, redact) {
   return text5.replaceAll(new RegExp("\\p{Cc}", "gu"), "?").slice(0, 200);
 }
 function essence(output) {
-  const lines = output.split(/[\r\n]+/).map((line) => line.trim()).filter((line) => line !== "" && !idle2.test(line));
+  const lines = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
   return oneLine(lines.slice(-4).join("; ").slice(0, 600));
 }
 var import_node_fs6, import_node_path9, import_promises11, Refusal2, mostBytes2, FetchTooLarge, lookEvery2, Git, idle2;
@@ -41149,8 +41280,8 @@ function obstacleText(obstacle) {
 }
 function immutableText({ path: path2, from, to: to2, reads, recreation_loses }) {
   const another = reads ? ", which reads its topic in a consumer group of its own" : "";
-  const values2 = `${JSON.stringify(from)} to ${JSON.stringify(to2)}`;
-  return `${path2} cannot change after creation, and was changed from ${values2}: the pipeline runs on unchanged. Ways out: restore the old value; or give the new config to a new pipeline with another pipeline_id${another}; or set x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without ` + lossNames(recreation_loses);
+  const values3 = `${JSON.stringify(from)} to ${JSON.stringify(to2)}`;
+  return `${path2} cannot change after creation, and was changed from ${values3}: the pipeline runs on unchanged. Ways out: restore the old value; or give the new config to a new pipeline with another pipeline_id${another}; or set x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without ` + lossNames(recreation_loses);
 }
 function notAdoptedText({ paths, calls, effect }) {
   const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${effect === "none" ? "" : ` (${effect})`}`;
@@ -41540,11 +41671,11 @@ function tokenize(value, options) {
     linesAndNewlines.pop();
   }
   for (let i = 0; i < linesAndNewlines.length; i++) {
-    const line = linesAndNewlines[i];
+    const line2 = linesAndNewlines[i];
     if (i % 2 && !options.newlineIsToken) {
-      retLines[retLines.length - 1] += line;
+      retLines[retLines.length - 1] += line2;
     } else {
-      retLines.push(line);
+      retLines.push(line2);
     }
   }
   return retLines;
@@ -41590,12 +41721,12 @@ var init_libesm = __esm({
 
 // reconciler/plan/render/print.ts
 function fieldLines(field2) {
-  return [`    ${field2.path}${variablesText(field2)}`, ...values(field2)];
+  return [`    ${field2.path}${variablesText(field2)}`, ...values2(field2)];
 }
 function variablesText({ variables = [] }) {
   return variables.length === 0 ? "" : ` (${variables.map((name3) => `\${var:${name3}}`).join(", ")})`;
 }
-function values(field2) {
+function values2(field2) {
   if (field2.secret === true) return ["      a secret, changed"];
   const { from, to: to2 } = field2;
   if (typeof from === "string" && typeof to2 === "string" && `${from}${to2}`.includes("\n"))
@@ -41612,7 +41743,7 @@ function textDifference(from, to2) {
   ];
   const lines = parts.flatMap(({ added, removed, value }) => {
     const sign2 = added ? "+" : removed ? "-" : " ";
-    return value.replace(/\n$/, "").split("\n").map((line) => `      ${sign2} ${clean3(line)}`);
+    return value.replace(/\n$/, "").split("\n").map((line2) => `      ${sign2} ${clean3(line2)}`);
   });
   const more = lines.length - mostLines;
   return more > 0 ? [...lines.slice(0, mostLines), `      … ${more} more lines`] : lines;
@@ -41706,12 +41837,12 @@ function figuresText({ now }) {
 function signOf({ kind: kind2, level }) {
   return level === "refuse" ? signs.refuse : signs[kind2];
 }
-function placeOf2({ level, file, line, column }) {
-  return level === "refuse" && line !== void 0 ? `${file}:${line}:${column}: ` : "";
+function placeOf2({ level, file, line: line2, column }) {
+  return level === "refuse" && line2 !== void 0 ? `${file}:${line2}:${column}: ` : "";
 }
 function otherErrors({ errors, changes }) {
-  const said2 = new Map(changes.map(({ file, line, column, reason: reason2 }) => [`${file}:${line}:${column}`, reason2]));
-  return errors.filter(({ file, line, column, message }) => !said2.get(`${file}:${line}:${column}`)?.includes(message));
+  const said2 = new Map(changes.map(({ file, line: line2, column, reason: reason2 }) => [`${file}:${line2}:${column}`, reason2]));
+  return errors.filter(({ file, line: line2, column, message }) => !said2.get(`${file}:${line2}:${column}`)?.includes(message));
 }
 var signs;
 var init_text2 = __esm({
@@ -41767,12 +41898,12 @@ function listOf2(facts) {
 }
 function diffOf({ fields }) {
   if (fields.length === 0) return [];
-  const lines = fields.flatMap(fieldLines).map((line) => cut2(withoutIndent(line), longestLine3));
+  const lines = fields.flatMap(fieldLines).map((line2) => cut2(withoutIndent(line2), longestLine3));
   const more = lines.length - mostLines2;
   return [fenced("diff", more > 0 ? [...lines.slice(0, mostLines2), `… ${more} more lines`] : lines)];
 }
-function withoutIndent(line) {
-  return line.startsWith("      ") ? line.slice(6) : ` ${line.trimStart()}`;
+function withoutIndent(line2) {
+  return line2.startsWith("      ") ? line2.slice(6) : ` ${line2.trimStart()}`;
 }
 function statementsOf({ tables }) {
   const statements = tables.flatMap((need) => need.statements);
@@ -41945,8 +42076,8 @@ function exitCodeOf({ level, changes, errors }, limit2) {
   return changes.length > 0 || errors.length > 0 ? 2 : 0;
 }
 function reported({ change, level, costs, tables, directives, present }) {
-  const { pipeline_id, kind: kind2, cause, effect, why, file, line, column, calls, after, cautions = [] } = change;
-  const place = { ...file !== void 0 && { file }, ...line !== void 0 && { line, column: column ?? 1 } };
+  const { pipeline_id, kind: kind2, cause, effect, why, file, line: line2, column, calls, after, cautions = [] } = change;
+  const place = { ...file !== void 0 && { file }, ...line2 !== void 0 && { line: line2, column: column ?? 1 } };
   const fields = [...change.fields, ...directives].map(shortened2);
   const losses = doesSomething(change) ? change.irreversible ?? [] : [];
   return {
@@ -42631,23 +42762,23 @@ var FileLines = class {
     const { documents, text: text5 = "" } = parse3(file);
     const lines = text5.split(/(?<=\r\n|\n|\r(?!\n))/);
     let at2 = 0;
-    for (const line of lines) {
+    for (const line2 of lines) {
       this.#starts.push(at2);
-      at2 += line.length;
+      at2 += line2.length;
     }
-    this.#lines = lines.map((line) => line.replace(/[\r\n]+$/, ""));
+    this.#lines = lines.map((line2) => line2.replace(/[\r\n]+$/, ""));
     if (documents.length === 0) return;
     const tokens2 = documents.flatMap(
       (document2) => document2.tokens().map((token5) => ({ ...token5, line: document2.placeOf(token5).line - 1 }))
     );
-    this.#tokens = grouped(tokens2, ({ line }) => line);
+    this.#tokens = grouped(tokens2, ({ line: line2 }) => line2);
   }
   /** The line and the column in what is shown of it, both from 0; undefined where nothing on it may be shown. */
   shown(index, column) {
-    const line = this.#lines[index];
-    if (line === void 0) return void 0;
-    if (this.#tokens === void 0) return keyAlone(line.slice(0, longestLine2), column);
-    return line.length > longestLine2 ? void 0 : tokensOf(line, column, this.#partsOf(index, this.#tokens));
+    const line2 = this.#lines[index];
+    if (line2 === void 0) return void 0;
+    if (this.#tokens === void 0) return keyAlone(line2.slice(0, longestLine2), column);
+    return line2.length > longestLine2 ? void 0 : tokensOf(line2, column, this.#partsOf(index, this.#tokens));
   }
   /** Merged once: a line with an anchor has a token for each alias, and any number of problems. */
   #partsOf(index, tokens2) {
@@ -42673,15 +42804,15 @@ function isShown(path2) {
 }
 var cut = "…";
 var structure = /^[\s\-[{,]*$/;
-function tokensOf(line, column, parts) {
+function tokensOf(line2, column, parts) {
   const [first3] = parts;
-  const lead = first3 === void 0 ? void 0 : line.slice(0, first3.at);
+  const lead = first3 === void 0 ? void 0 : line2.slice(0, first3.at);
   if (lead === void 0 || !structure.test(lead)) return void 0;
   let text5 = lead;
   let before = Math.min(column, lead.length);
   for (const [index, part2] of parts.entries()) {
-    const end2 = parts[index + 1]?.at ?? line.length;
-    const shown6 = shownPart(line.slice(part2.at, end2), part2, index === parts.length - 1);
+    const end2 = parts[index + 1]?.at ?? line2.length;
+    const shown6 = shownPart(line2.slice(part2.at, end2), part2, index === parts.length - 1);
     if (column >= part2.at) before = text5.length + Math.min(column - part2.at, shown6.visible);
     text5 += shown6.text;
   }
@@ -42703,8 +42834,8 @@ function shownKey(raw2, key) {
   if (/^\s*:[\s[{\-|>]*$/.test(rest)) return { text: raw2, visible: raw2.length };
   return { text: `${written2}: ${cut}`, visible: written2.length };
 }
-function keyAlone(line, column) {
-  const [, lead = "", key = "", rest = ""] = /^([\s-]*)(\w[\w-]*)\s*:(.*)$/.exec(line) ?? [];
+function keyAlone(line2, column) {
+  const [, lead = "", key = "", rest = ""] = /^([\s-]*)(\w[\w-]*)\s*:(.*)$/.exec(line2) ?? [];
   if (!fieldNames.has(key)) return void 0;
   const text5 = `${lead}${key}:${rest.trim() === "" ? "" : ` ${cut}`}`;
   return { text: text5, before: Math.min(column, lead.length + key.length + 2) };
@@ -43183,10 +43314,10 @@ var GitLabNotes = class {
   #notes;
   #page;
   #account;
-  constructor({ address, token: token5, project, number: number3, page }) {
+  constructor({ address, token: token5, project, number: number5, page }) {
     this.#rest = new Rest({ address, headers: { "private-token": token5 } });
-    this.#notes = `/projects/${encodeURIComponent(project)}/merge_requests/${encodeURIComponent(number3)}/notes`;
-    this.#page = page === void 0 ? void 0 : `${page}/-/merge_requests/${number3}`;
+    this.#notes = `/projects/${encodeURIComponent(project)}/merge_requests/${encodeURIComponent(number5)}/notes`;
+    this.#page = page === void 0 ? void 0 : `${page}/-/merge_requests/${number5}`;
   }
   async *list() {
     for await (const one2 of elements(this.#rest, this.#notes)) yield await this.#commentOf(one2);
@@ -43237,11 +43368,11 @@ function githubRepository(env, token5) {
   return { address: needed(env, "GITHUB_API_URL"), token: token5, repository: needed(env, "GITHUB_REPOSITORY") };
 }
 function gitlabNotes(env, token5) {
-  const number3 = env["CI_MERGE_REQUEST_IID"];
-  if (!number3) return void 0;
+  const number5 = env["CI_MERGE_REQUEST_IID"];
+  if (!number5) return void 0;
   const page = env["CI_MERGE_REQUEST_PROJECT_URL"];
   const project = env["CI_MERGE_REQUEST_PROJECT_ID"] || needed(env, "CI_PROJECT_ID");
-  return new GitLabNotes({ address: needed(env, "CI_API_V4_URL"), token: token5, project, number: number3, ...page && { page } });
+  return new GitLabNotes({ address: needed(env, "CI_API_V4_URL"), token: token5, project, number: number5, ...page && { page } });
 }
 async function jobEvent(env) {
   const file = needed(env, "GITHUB_EVENT_PATH");
@@ -43255,10 +43386,10 @@ async function jobEvent(env) {
     throw new UnknownJob(`GITHUB_EVENT_PATH: expected a file with what began the job: ${why}`, { cause: error2 });
   }
   const pullRequest = memberOf(event, "pull_request");
-  const number3 = memberOf(pullRequest, "number");
+  const number5 = memberOf(pullRequest, "number");
   const base = memberOf(memberOf(pullRequest, "base"), "sha") ?? memberOf(memberOf(event, "merge_group"), "base_sha");
   return {
-    ...typeof number3 === "number" && { pullRequest: number3 },
+    ...typeof number5 === "number" && { pullRequest: number5 },
     ...typeof base === "string" && { base }
   };
 }
@@ -43290,15 +43421,15 @@ function counts(problems) {
   const of = (severity) => ofSeverity(problems, severity).length;
   return { errors: of("error"), warnings: of("warning"), infos: of("info") };
 }
-function summary2({ problems, files }) {
-  return `${number2(files.length, "file")} checked: ${countsInWords(problems)}`;
+function summary3({ problems, files }) {
+  return `${number4(files.length, "file")} checked: ${countsInWords(problems)}`;
 }
 function countsInWords(problems) {
   const { errors, warnings, infos } = counts(problems);
-  const notes = infos === 0 ? [] : [number2(infos, "note")];
-  return [number2(errors, "error"), number2(warnings, "warning"), ...notes].join(", ");
+  const notes = infos === 0 ? [] : [number4(infos, "note")];
+  return [number4(errors, "error"), number4(warnings, "warning"), ...notes].join(", ");
 }
-function number2(count, what) {
+function number4(count, what) {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 function pathFrom(root, file) {
@@ -43318,17 +43449,17 @@ function textReport(report) {
     textLine(problem2),
     ...excerptLines(report.excerpts?.get(problem2))
   ]);
-  return `${[...lines, summary2(report)].join("\n")}
+  return `${[...lines, summary3(report)].join("\n")}
 `;
 }
 function textLine(problem2) {
-  const { file, line, column, severity, code: code18 } = problem2;
-  return `${printable2(file, Infinity)}:${line}:${column}: ${severity} ${code18}: ${withSuggestion(problem2)}`;
+  const { file, line: line2, column, severity, code: code18 } = problem2;
+  return `${printable2(file, Infinity)}:${line2}:${column}: ${severity} ${code18}: ${withSuggestion(problem2)}`;
 }
 function excerptLines(excerpt) {
   if (excerpt === void 0) return [];
-  const number3 = String(excerpt.line);
-  return [`  ${number3} | ${excerpt.text}`, `  ${" ".repeat(number3.length)} | ${" ".repeat(excerpt.before)}^`];
+  const number5 = String(excerpt.line);
+  return [`  ${number5} | ${excerpt.text}`, `  ${" ".repeat(number5.length)} | ${" ".repeat(excerpt.before)}^`];
 }
 
 // reconciler/validate/formats/github.ts
@@ -43346,9 +43477,9 @@ function githubReport(report) {
   return [...annotations, ...isCut ? [countOf(report, shown6.size)] : [], ...log(textReport(report))].join("\n");
 }
 function annotation({ root }, problem2) {
-  const { file, line, column, severity, code: code18 } = problem2;
+  const { file, line: line2, column, severity, code: code18 } = problem2;
   const name3 = commands.find(([of]) => of === severity)?.[1] ?? "notice";
-  const place = { file: pathFrom(root, file), line: `${line}`, col: `${column}`, title: code18 };
+  const place = { file: pathFrom(root, file), line: `${line2}`, col: `${column}`, title: code18 };
   return command(name3, place, withSuggestion(problem2));
 }
 function countOf({ problems }, shown6) {
@@ -43468,7 +43599,7 @@ var sections = [
   ["info", "Notes"]
 ];
 function markdownReport(report) {
-  const lines = [marker2, `**sluice validate**: ${summary2(report)}`];
+  const lines = [marker2, `**sluice validate**: ${summary3(report)}`];
   let length = lines.join("\n").length + reserve;
   const left = [];
   for (const [severity, title] of sections) {
@@ -43491,8 +43622,8 @@ Not shown, as a comment has its limit: ${countsInWords(left)}.`);
 `;
 }
 function item4({ root, excerpts }, problem2) {
-  const { file, line, column, code: code18 } = problem2;
-  const place = inCode(`${printable2(pathFrom(root, file), Infinity)}:${line}:${column}`);
+  const { file, line: line2, column, code: code18 } = problem2;
+  const place = inCode(`${printable2(pathFrom(root, file), Infinity)}:${line2}:${column}`);
   const excerpt = excerptLines(excerpts?.get(problem2));
   return [`- ${place} **${code18}**\\`, `  ${inCode(withSuggestion(problem2))}`, ...fenced2(excerpt)].join("\n");
 }
@@ -43503,7 +43634,7 @@ function inCode(text5) {
 function fenced2(lines) {
   if (lines.length === 0) return [];
   const fence = fenceOf(lines.join("\n"), 3);
-  return ["", `  ${fence}`, ...lines.map((line) => `  ${line}`), `  ${fence}`, ""];
+  return ["", `  ${fence}`, ...lines.map((line2) => `  ${line2}`), `  ${fence}`, ""];
 }
 
 // reconciler/validate/formats/sarif.ts
@@ -43549,7 +43680,7 @@ var package_default = {
     "test:all": "npm test && npm run test:rest",
     "test:unit": "vitest run --project unit --project mocked",
     action: "tsx .github/actions/validate/generate.ts",
-    schemas: "tsx schemas/generate.ts && tsx reconciler/validate/generate.ts && tsx reconciler/cli/generate.ts && tsx engine/expression/reference/generate.ts && tsx engine/sources/otlp/proto/generate.ts",
+    schemas: "tsx schemas/generate.ts && tsx reconciler/validate/generate.ts && tsx reconciler/cli/generate.ts && tsx engine/expression/reference/generate.ts && tsx engine/sources/otlp/proto/generate.ts && tsx test/support/texts/generate.ts",
     sbom: "npm sbom --sbom-format cyclonedx",
     faults: "tsx test/faults/run.ts",
     fuzz: "tsx test/fuzz/run.ts",
@@ -43655,7 +43786,7 @@ var rules3 = names4.map((id) => {
   };
 });
 function result(problem2, root, fingerprints) {
-  const { code: code18, severity, file, line, column } = problem2;
+  const { code: code18, severity, file, line: line2, column } = problem2;
   return {
     ruleId: code18,
     ruleIndex: names4.indexOf(code18),
@@ -43665,7 +43796,7 @@ function result(problem2, root, fingerprints) {
       {
         physicalLocation: {
           artifactLocation: { uri: uriOf(pathFrom(root, file)) },
-          region: { startLine: line, startColumn: column }
+          region: { startLine: line2, startColumn: column }
         }
       }
     ],
@@ -43750,8 +43881,8 @@ var Runner = class {
     this.#env = env;
   }
   /** Sets outputs of the step. */
-  async output(values2) {
-    const lines = Object.entries(values2).map(([name3, value]) => {
+  async output(values3) {
+    const lines = Object.entries(values3).map(([name3, value]) => {
       const end2 = `end_${(0, import_node_crypto9.randomUUID)()}`;
       return `${name3}<<${end2}
 ${value}
@@ -43780,12 +43911,12 @@ function annotation2(kind2, text5) {
   const escaped5 = text5.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
   return `::${kind2} title=sluice::${escaped5}`;
 }
-function annotationAt(kind2, { file, line }, text5) {
+function annotationAt(kind2, { file, line: line2 }, text5) {
   const path2 = file.replaceAll(
     /[%\r\n:,]/g,
     (one2) => `%${one2.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`
   );
-  return annotation2(kind2, text5).replace(" title=", ` file=${path2},line=${line},title=`);
+  return annotation2(kind2, text5).replace(" title=", ` file=${path2},line=${line2},title=`);
 }
 
 // reconciler/cli/action/tests.ts

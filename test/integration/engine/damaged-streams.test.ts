@@ -130,16 +130,15 @@ test("the event that was answered last is missed like any other, and its number 
   await create("orders");
   await running.engine.stop("orders");
   expect(await post("orders", 1, 2, 3)).toEqual([202, 202, 202]);
-  let mended = async (): Promise<void> => undefined;
+  let damaged: { path: string; whole: Buffer } | undefined;
   await restart(async () => {
-    const { path, whole } = await damage("orders", -1);
-    mended = () => writeFile(path, whole);
+    damaged = await damage("orders", -1);
   });
   expect(running.engine.get("orders")).toMatchObject({
     status: "Failed",
     failure: expect.stringMatching(/the event 3, at byte \d+, is damaged: restore the file/),
   });
-  await mended();
+  await writeFile(damaged!.path, damaged!.whole);
   await running.engine.resume("orders");
   await running.engine.stop("orders");
   expect(await ids("orders")).toEqual([1, 2, 3]);

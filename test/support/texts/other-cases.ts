@@ -29,7 +29,12 @@ function overdue(when: string, ask: (target: Target) => Promise<unknown>): Pause
           return Promise.reject(new Error("no answer"));
         },
       };
-      const target = new Target({ pipeline_id: "orders", telemetry: {}, pauses, written: undefined } as never);
+      const target = new Target({
+        pipeline_id: "orders",
+        telemetry: { atLeastOnce: () => undefined },
+        pauses,
+        written: undefined,
+      } as never);
       await ask(target).catch(() => undefined);
       return { class: "transient", text };
     },
