@@ -46,7 +46,7 @@ export function healthOf(engine: ObservedEngine, pipeline_id: string): PipelineH
 
 function actualPipeline(
   view: PipelineView,
-  { stream, pending_batches, dead_letters, source, keys, join, paused }: PipelineHealth,
+  { stream, pending_batches, dead_letters, source, keys, join, paused, at_least_once, profile_remark }: PipelineHealth,
 ): ActualPipeline {
   const { pipeline_id, config, options, status, failure, intake } = view;
   return {
@@ -63,6 +63,8 @@ function actualPipeline(
     ...(keys !== undefined && { keys: keys.keys }),
     ...(join !== undefined && { join: joinFigures(join) }),
     ...(paused !== undefined && { paused: paused.text }),
+    ...(at_least_once !== undefined && { at_least_once }),
+    ...(profile_remark !== undefined && { profile_remark }),
     ...(intake === "closed" && { intake }),
   };
 }

@@ -25,6 +25,10 @@ export interface ActualPipeline {
   join?: JoinFigures;
   /** Why it is paused, where it is. */
   paused?: string;
+  /** Why its target cannot drop a repeated insert; absent if it can. */
+  at_least_once?: string;
+  /** Settings of its target's user that may change rows; absent for none. */
+  profile_remark?: string;
   /** It refuses new events, because its deletion has begun. */
   intake?: "closed";
   /** Secrets whose value has changed or is missing since it started. Absent where there are none. */

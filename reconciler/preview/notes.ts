@@ -20,6 +20,10 @@ export function noteText({ code, facts }: Note): string {
       );
     case "ApprovalNeeded":
       return `${facts.pipeline_id} waits for an approval in Git, unless it has one: ${facts.approval}`;
+    case "AtLeastOnce":
+      return `${facts.pipeline_id} is delivered at least once: ${facts.reason}`;
+    case "ProfileSettings":
+      return `rows of ${facts.pipeline_id} may be changed by the server: ${facts.remark}`;
     case "EverythingSuspended":
       return `everything is suspended since ${facts.since}: nothing is changed before "sluice resume"`;
     case "Pinned":

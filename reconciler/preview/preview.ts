@@ -49,6 +49,10 @@ export type Note =
   | { code: "SecretsNotCompared"; facts: { pipeline_ids: string[] } }
   /** The server holds this change back until Git approves it. */
   | { code: "ApprovalNeeded"; facts: { pipeline_id: string; approval: string } }
+  /** Of a pipeline that runs: its target cannot drop a repeated insert. */
+  | { code: "AtLeastOnce"; facts: { pipeline_id: string; reason: string } }
+  /** Of a pipeline that runs: settings of its target's user may change rows. */
+  | { code: "ProfileSettings"; facts: { pipeline_id: string; remark: string } }
   | { code: "EverythingSuspended"; facts: { since: string } }
   /** The server stays at a commit, whatever is merged. */
   | { code: "Pinned"; facts: { revision: string } };
@@ -83,7 +87,9 @@ export function previewOfLive(live: LiveState, head: Side): Preview {
     return present === undefined ? one : { ...one, present };
   });
   const alike = hiding.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
-  return { ...preview, changes, notes: [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...preview.notes] };
+  const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(actual.pipelines.get(pipeline_id)));
+  const notes = [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...ofTargets, ...preview.notes];
+  return { ...preview, changes, notes };
 }
 
 function hidesSecrets({ config, options }: DesiredPipeline, plain?: DesiredPipeline): boolean {
@@ -95,6 +101,18 @@ function notesOf({ holds: { everything, pin } }: LiveState, pipeline_ids: string
     ...(everything === undefined ? [] : [{ code: "EverythingSuspended" as const, facts: { since: everything.since } }]),
     ...(pin === undefined ? [] : [{ code: "Pinned" as const, facts: { revision: pin.revision } }]),
     ...(pipeline_ids.length === 0 ? [] : [{ code: "SecretsNotCompared" as const, facts: { pipeline_ids } }]),
+  ];
+}
+
+/** What the engine knows of the target of a pipeline. */
+function targetNotes({
+  pipeline_id = "",
+  at_least_once: reason,
+  profile_remark: remark,
+}: Partial<ActualPipeline> = {}): Note[] {
+  return [
+    ...(reason === undefined ? [] : [{ code: "AtLeastOnce" as const, facts: { pipeline_id, reason } }]),
+    ...(remark === undefined ? [] : [{ code: "ProfileSettings" as const, facts: { pipeline_id, remark } }]),
   ];
 }
 

@@ -88,6 +88,15 @@ test("a server that holds grave changes back says which ones, and their fingerpr
   ]);
 });
 
+test("a server says of pipelines that stay what it knows of their targets", () => {
+  const figures = { at_least_once: "s.t remembers no insert", profile_remark: "user u has join_use_nulls = 1" };
+  const live = answerOf([{ id: "orders" }, { id: "returns" }], {}, figures);
+  expect(liveReport(live, [{ id: "orders" }], {}).notes).toEqual([
+    { code: "AtLeastOnce", text: "orders is delivered at least once: s.t remembers no insert" },
+    { code: "ProfileSettings", text: "rows of orders may be changed by the server: user u has join_use_nulls = 1" },
+  ]);
+});
+
 /** An answer with one pipeline of this config. */
 function answerWith(config: PipelineConfig, options: EngineOptions = defaultOptions): LiveState {
   const [one] = assumedState(sideOf([{ id: "orders" }], {}).desired.pipelines, limit).pipelines.values();
