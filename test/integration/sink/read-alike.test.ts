@@ -16,6 +16,7 @@ let server: TestClickHouse;
 
 beforeAll(async () => {
   server = await useClickHouse();
+  await server.client.command({ query: "CREATE DATABASE IF NOT EXISTS d" });
 });
 
 afterAll(() => server.stop());

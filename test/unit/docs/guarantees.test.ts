@@ -5,6 +5,14 @@ const rows = readFileSync("docs/delivery-guarantees.md", "utf8")
   .split("\n")
   .filter((line) => line.startsWith("|") && !/^\| (-+|fault) /.test(line));
 
+/** What shows a row: its column `how`. */
+function howOf(row: string): string {
+  return row.split(" | ").at(-2)!.trim();
+}
+
+/** Folders whose tests meet real parts. */
+const meetsRealParts = /^test\/(?:conformance|e2e|faults|integration|security)\//;
+
 /** The test files that a row of the page names, and what it says beside them. */
 function shownBy(row: string): { files: string[]; text: string } {
   const text = row.split(" | ").at(-1)!;
@@ -41,6 +49,18 @@ test("every promise names tests that are there, or says that nothing shows it", 
       row,
     ).toEqual([]);
     expect(files.length > 0 || text.includes("not "), row).toBe(true);
+  }
+});
+
+test("a promise is run where a test meets real parts, argued where none shows it, else modelled", () => {
+  for (const row of rows) {
+    const { files } = shownBy(row);
+    const ways = {
+      run: files.some((file) => meetsRealParts.test(file)),
+      modelled: files.length > 0,
+      argued: files.length === 0,
+    };
+    expect(ways, row).toMatchObject({ [howOf(row)]: true });
   }
 });
 
