@@ -64,8 +64,9 @@ export interface Reading {
    */
   uptime?: number;
   /**
-   * The server that answered. Absent for a table that is replicated, which is the same on each of its servers, and where the
-   * server does not tell.
+   * The server that answered; of the embedded one, what it remembers of inserts, which is another where the machine may have
+   * ended before that was on disk. Absent for a table that is replicated, which is the same on each of its servers, and
+   * where the server does not tell.
    */
   server?: string;
   /** It is known that several servers answer in turn, of which each has a table of its own: a repeat may reach any of them. */

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { EngineError } from "../core/errors.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Listening, Repaired, StartRequest, StartReport } from "./server/protocol.ts";
+import type { InsertMemory, Listening, StartRequest, StartReport } from "./server/protocol.ts";
+import type { Repaired } from "./server/tokens/deduplication-logs.ts";
 
 /** Threads for statements (at most 8), files and compression; each running statement occupies one. */
 const threads = "16";
@@ -22,6 +23,7 @@ export class Child {
   readonly port: number | undefined;
   readonly version: string;
   readonly repaired: Repaired;
+  readonly memory: InsertMemory;
   readonly exited: Promise<Exit>;
   /** The end of its output. */
   readonly printed: () => string;
@@ -35,6 +37,7 @@ export class Child {
     this.port = report.port;
     this.version = report.version;
     this.repaired = report.repaired;
+    this.memory = report.memory;
   }
 
   /**

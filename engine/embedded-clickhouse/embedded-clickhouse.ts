@@ -30,6 +30,9 @@ export type ClickHouseEvent =
 const repairedText =
   "The deduplication logs of the embedded ClickHouse were repaired: tokens logged without their rows were removed, " +
   "so that these rows are written when they are sent again, and unreadable lines were removed.";
+const unsyncedText =
+  "The deduplication logs of the embedded ClickHouse cannot be kept on disk insert by insert. After a power cut, a batch " +
+  "without an answer may be there twice: on_uncertain decides. Keep the data directory on ext4 or XFS, with chattr installed.";
 /** The host of requests over a Unix socket says nothing. */
 const urlOverSocket = "http://localhost";
 const firstPauseMs = 100;
@@ -74,6 +77,11 @@ export class EmbeddedClickHouse {
   get url(): string {
     const port = this.#current?.port;
     return port === undefined ? urlOverSocket : `http://127.0.0.1:${port}`;
+  }
+
+  /** Of what it remembers of inserts: another one where a repeat of an earlier insert may not be recognised. */
+  get memory(): string {
+    return this.#current?.memory.identity ?? "";
   }
 
   get pid(): number {
@@ -128,7 +136,8 @@ export class EmbeddedClickHouse {
       this.#closing.signal,
     );
     this.#current = child;
-    const { pid, socketPath, version, repaired } = child;
+    const { pid, socketPath, version, repaired, memory } = child;
+    if (memory.unsynced !== undefined) log.info({ reason: memory.unsynced }, unsyncedText);
     if (repaired.tokens + repaired.lines > 0) log.warn({ ...repaired }, repairedText);
     log.info({ pid, socket: socketPath, version }, "The embedded ClickHouse is running.");
     onEvent?.({ kind: "started", pid, socketPath, version });

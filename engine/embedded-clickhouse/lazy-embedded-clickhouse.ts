@@ -4,7 +4,7 @@ import type { Log } from "../telemetry/log.ts";
 /** What an engine asks of the ClickHouse that it carries. */
 export interface EmbeddedServer {
   /** The address to reach it. Starts it if it does not run. Throws CLICKHOUSE_MISSING if chDB is not installed. */
-  connection(): Promise<{ url: string; socketPath: string; username: string; password: string }>;
+  connection(): Promise<{ url: string; socketPath: string; username: string; password: string; memory: string }>;
   /** The result of one statement as ClickHouse prints it in `format`. */
   query(statement: string, format?: string, database?: string): Promise<string>;
   /** Ends it, if it runs. */
@@ -22,9 +22,9 @@ export class LazyEmbeddedClickHouse implements EmbeddedServer {
     this.#log = log;
   }
 
-  async connection(): Promise<{ url: string; socketPath: string; username: string; password: string }> {
-    const { url, socketPath, username, password } = await this.#started();
-    return { url, socketPath, username, password };
+  async connection(): Promise<{ url: string; socketPath: string; username: string; password: string; memory: string }> {
+    const { url, socketPath, username, password, memory } = await this.#started();
+    return { url, socketPath, username, password, memory };
   }
 
   async query(statement: string, format?: string, database?: string): Promise<string> {

@@ -20,7 +20,7 @@ export interface PipelineSpec {
   revision: number;
   options: SendOptions & Pick<EngineOptions, "create_table" | "alter_table" | "start" | "take_over">;
   /** Where `host: embedded` is reached; absent where no pipeline uses it. */
-  embedded?: { url: string; socketPath: string; username: string; password: string };
+  embedded?: { url: string; socketPath: string; username: string; password: string; memory: string };
   /** Which servers may be connected to; without it, the defaults. */
   targets?: TargetRules;
   /** The stream of pushed events; absent for a pipeline that reads from Kafka. */

@@ -39,8 +39,8 @@ export class SharedEmbedded implements EmbeddedServer {
   }
 
   async connection(): ReturnType<EmbeddedServer["connection"]> {
-    const { url, socketPath, username, password } = (await this.#used()).embedded;
-    return { url, socketPath, username, password };
+    const { url, socketPath, username, password, memory } = (await this.#used()).embedded;
+    return { url, socketPath, username, password, memory };
   }
 
   async query(statement: string, format?: string, database?: string): Promise<string> {

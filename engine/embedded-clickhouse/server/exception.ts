@@ -63,6 +63,11 @@ export function raise(type: keyof typeof codes, text: string): Exception {
   return new Exception(codes[type], type, text);
 }
 
+/** Whether an error of the system says that a disk, or the quota of it, is full. */
+export function isFull(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
 /**
  * Reads an error of chDB. For an insert from a file its text is an exception within an exception and names the file:
  * both are removed, so that the text equals that of a server for a body.

@@ -1,4 +1,5 @@
 import type { Credentials } from "./authentication.ts";
+import type { Repaired } from "./tokens/deduplication-logs.ts";
 
 /** Sent once by the parent over the IPC channel. Other processes cannot read this, unlike arguments and variables. */
 export interface StartRequest extends Credentials {
@@ -20,6 +21,15 @@ export interface Listening {
   version: string;
   /** Repairs of the deduplication logs before the engine was opened. */
   repaired: Repaired;
+  memory: InsertMemory;
+}
+
+/** What the server remembers of inserts. */
+export interface InsertMemory {
+  /** Another one where the machine may have ended before all of it was on disk. */
+  identity: string;
+  /** Why a power cut may take the newest tokens and leave their rows; undefined where it cannot. */
+  unsynced: string | undefined;
 }
 
 /** Sent once by the child. It then ends, unless it is listening. */
@@ -30,11 +40,3 @@ export type StartReport =
   /** Another process has locked the folder. */
   | { kind: "locked"; text: string }
   | { kind: "failed"; text: string };
-
-/** The repairs of all deduplication logs. */
-export interface Repaired {
-  /** Tokens that were logged without their rows, and were removed. */
-  tokens: number;
-  /** Lines that could not be read, or were cut off. */
-  lines: number;
-}

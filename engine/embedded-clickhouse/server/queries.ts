@@ -1,7 +1,8 @@
 import type { AnswerStats } from "./answer.ts";
 import type { Body } from "./body.ts";
-import { raise } from "./exception.ts";
+import { isFull, raise } from "./exception.ts";
 import type { InsertWithData } from "./insert.ts";
+import type { KeptTokens } from "./tokens/kept-tokens.ts";
 import type { NamedSessions } from "./named-sessions.ts";
 import type { QueryRequest } from "./request.ts";
 import type { Query, Sessions } from "./sessions.ts";
@@ -16,17 +17,26 @@ export interface Result {
   facts: AnswerStats;
 }
 
+interface Executed {
+  rows: number;
+  /** In seconds. */
+  elapsed: number;
+  bytes: Uint8Array;
+}
+
 /** Runs requests, a few statements at a time. An insert starts only after its whole body has arrived. */
 export class Queries {
   readonly #limit = new ConcurrencyLimit(8, 1000);
   readonly #sessions: Sessions;
   readonly #named: NamedSessions;
   readonly #spool: Spool;
+  readonly #tokens: Pick<KeptTokens, "during">;
 
-  constructor(sessions: Sessions, named: NamedSessions, spool: Spool) {
+  constructor(sessions: Sessions, named: NamedSessions, spool: Spool, tokens: Pick<KeptTokens, "during">) {
     this.#sessions = sessions;
     this.#named = named;
     this.#spool = spool;
+    this.#tokens = tokens;
   }
 
   /** @param isWanted whether the client is still connected. @throws Exception */
@@ -40,11 +50,9 @@ export class Queries {
     if (asked.query) await refuseMore(body);
     if (asked.readsOnly && !statement.readsOnly) throw readonly();
     const { sql, leavesSessionUnchanged, format = asked.defaultFormat } = statement;
-    const {
-      rows,
-      elapsed,
-      bytes: output,
-    } = await this.#execute({ sql, leavesSessionUnchanged, format }, asked, isWanted);
+    const execute = (): Promise<Executed> => this.#execute({ sql, leavesSessionUnchanged, format }, asked, isWanted);
+    const run = statement.mayMakeTable ? this.#tokens.during(execute).catch(refuse) : execute();
+    const { rows, elapsed, bytes: output } = await run;
     return { bytes: output, facts: { format, resultRows: rows, elapsedSeconds: elapsed } };
   }
 
@@ -69,7 +77,7 @@ export class Queries {
     }
   }
 
-  async #execute(run: Query, asked: QueryRequest, isWanted: () => boolean) {
+  async #execute(run: Query, asked: QueryRequest, isWanted: () => boolean): Promise<Executed> {
     const result = await this.#limit.run(() => {
       if (!isWanted()) throw raise("NETWORK_ERROR", "The client disconnected before its statement was run.");
       return asked.session ? this.#named.run(asked.session, run, asked) : this.#sessions.run(run, asked);
@@ -88,6 +96,11 @@ async function refuseMore(body: Body | undefined): Promise<void> {
   if (more && more.bytes.length > 0) {
     throw raise("SYNTAX_ERROR", "Syntax error: the statement takes no data, and the body is not empty.");
   }
+}
+
+/** What kept a note from being written. */
+function refuse(error: unknown): never {
+  throw isFull(error) ? raise("NOT_ENOUGH_SPACE", "Not enough space to note that a table is made.") : error;
 }
 
 function readonly(): Error {

@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { openSync } from "node:fs";
 import { waitForLock } from "fs-native-extensions";
 import { Database, ChdbMissingError } from "./database.ts";
-import { repairDeduplicationLogs } from "./deduplication-logs.ts";
+import { repairDeduplicationLogs } from "./tokens/deduplication-logs.ts";
 import { httpServer } from "./http.ts";
 import { listenInFolder, listenOnPort, removeSocket } from "./listen.ts";
+import { KeptTokens } from "./tokens/kept-tokens.ts";
 import { NamedSessions } from "./named-sessions.ts";
 import type { StartRequest, StartReport } from "./protocol.ts";
 import { Queries } from "./queries.ts";
@@ -50,13 +51,15 @@ async function serve({ folder, socketPath, port, lockWaitMs, ...credentials }: S
   // In chDB, files of the working directory are tables: use one without files, whose name is not a glob pattern.
   process.chdir("/");
   await lockFolder(folder, lockWaitMs);
+  const tokens = await KeptTokens.open(folder);
   const repaired = await repairDeduplicationLogs(join(folder, "engine"));
   const database = await Database.open(join(folder, "engine"), lockWaitMs);
+  const unsynced = await tokens.keep();
   const spool = await Spool.open(join(folder, "spool"));
   const { version, timezone, settings } = await database.about();
   const sessions = new Sessions(() => database.session(), settings, kill);
   const named = new NamedSessions(sessions);
-  const queries = new Queries(sessions, named, spool);
+  const queries = new Queries(sessions, named, spool, tokens);
   const newServer = (): Server => httpServer({ ...credentials, version, timezone }, queries);
   const [server, onPort] = [newServer(), port === undefined ? undefined : newServer()];
   const path = await listenInFolder(server, folder, socketPath);
@@ -64,9 +67,10 @@ async function serve({ folder, socketPath, port, lockWaitMs, ...credentials }: S
   process.once("SIGTERM", () => {
     setTimeout(kill, graceMs);
     const servers = onPort === undefined ? [server] : [server, onPort];
-    void end({ servers, folder, path, named, sessions, database });
+    void end({ servers, folder, path, named, sessions, database, tokens });
   });
-  report({ kind: "listening", socketPath: path, ...listened, version, repaired });
+  const memory = { identity: tokens.identity, unsynced };
+  report({ kind: "listening", socketPath: path, ...listened, version, repaired, memory });
 }
 
 interface Serving {
@@ -77,14 +81,16 @@ interface Serving {
   named: NamedSessions;
   sessions: Sessions;
   database: Database;
+  tokens: KeptTokens;
 }
 
-async function end({ servers, folder, path, named, sessions, database }: Serving): Promise<void> {
+async function end({ servers, folder, path, named, sessions, database, tokens }: Serving): Promise<void> {
   await Promise.all(servers.map(endServer));
   await removeSocket(folder, path);
   named.close();
   await sessions.close();
   database.close();
+  await tokens.close();
   kill();
 }
 

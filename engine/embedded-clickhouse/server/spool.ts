@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, readdir, rm, statfs } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { raise } from "./exception.ts";
+import { isFull, raise } from "./exception.ts";
 
 /**
  * Stores bodies until they are complete: in tmpfs while it has room, else in a folder of the data directory. On Linux
@@ -129,10 +129,6 @@ async function create(folder: string): Promise<Opened> {
 async function discard(file: Opened): Promise<void> {
   await file.handle.close();
   if (file.name !== undefined) await rm(file.name, { force: true });
-}
-
-function isFull(error: unknown): boolean {
-  return ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
 function refuse(error: unknown): never {

@@ -15,12 +15,16 @@ export interface PlainStatement {
   leavesSessionUnchanged: boolean;
   /** Whether it only reads. */
   readsOnly: boolean;
+  /** Whether a table with a deduplication log may be there after it that was not there before. */
+  mayMakeTable: boolean;
   /** The format of the answer, if the statement names one. */
   format: string | undefined;
 }
 
 const reading: ReadonlySet<string> = new Set("( SELECT WITH SHOW DESCRIBE DESC EXPLAIN EXISTS".split(" "));
 const writing: ReadonlySet<string> = new Set("INSERT OPTIMIZE TRUNCATE ALTER DROP RENAME".split(" "));
+/** Statements that make no table, nor a deduplication log: all others may, also those that are newer than this list. */
+const keeping: ReadonlySet<string> = new Set("INSERT SET USE OPTIMIZE TRUNCATE DROP DELETE UPDATE KILL".split(" "));
 
 /**
  * Reads the statement of a request. The text of an insert ends where its data begins, so `bytes` may also contain data.
@@ -73,6 +77,7 @@ function plain(text: string): PlainStatement {
     sql: Buffer.from(text.slice(0, own.at(-1)?.end), "latin1").toString(),
     leavesSessionUnchanged: reading.has(first) || writing.has(first),
     readsOnly: reading.has(first) && (first === "EXPLAIN" || !words.includes("INSERT")),
+    mayMakeTable: !reading.has(first) && !keeping.has(first) && words[1] !== "TEMPORARY",
     format: format > 0 ? own[format + 1]?.text : undefined,
   };
 }

@@ -100,6 +100,7 @@ export class ClickHouseSink implements Sink {
     this.#connection = new Connection(connection_params, options);
     this.#reader = new TargetReader(connection_params.database, table, {
       repairsTokens: connection_params.host === "embedded",
+      memory: () => this.#connection.memory,
     });
     this.#inserter = new Inserter(this.#connection, this.#reader);
   }

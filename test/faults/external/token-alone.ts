@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { repairsOf } from "../../../engine/embedded-clickhouse/server/deduplication-logs.ts";
-import { Parts } from "../../../engine/embedded-clickhouse/server/parts.ts";
+import { repairsOf } from "../../../engine/embedded-clickhouse/server/tokens/deduplication-logs.ts";
+import { Parts } from "../../../engine/embedded-clickhouse/server/tokens/parts.ts";
 
 /** Bytes at the end of a log in which an insert that is under way is found. */
 const lookedAt = 2_048;

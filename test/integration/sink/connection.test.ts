@@ -223,6 +223,18 @@ describe("on the embedded server", () => {
 
   afterAll(() => server.stop());
 
+  test("a reading says what it remembers of inserts", async () => {
+    const { embedded: own } = server;
+    const { url, username, password, memory } = own;
+    const [sink, later] = [memory, "another one"].map((of) =>
+      embedded(() => ({ url, username, password, memory: of })),
+    );
+    for (const each of [sink!, later!]) expect(await each.open(patient)).toEqual({ kind: "ok" });
+    expect(memory).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await sink!.read(true, patient)).toMatchObject({ kind: "read", reading: { server: memory } });
+    expect(await later!.read(true, patient)).toMatchObject({ kind: "read", reading: { server: "another one" } });
+  });
+
   test("its address may change", async () => {
     let at = { url: "http://127.0.0.1:1", username: "default", password: "none" };
     const sink = embedded(() => at);

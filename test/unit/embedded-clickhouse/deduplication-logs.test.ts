@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { repairDeduplicationLogs } from "../../../engine/embedded-clickhouse/server/deduplication-logs.ts";
-import { Parts } from "../../../engine/embedded-clickhouse/server/parts.ts";
+import { repairDeduplicationLogs } from "../../../engine/embedded-clickhouse/server/tokens/deduplication-logs.ts";
+import { Parts } from "../../../engine/embedded-clickhouse/server/tokens/parts.ts";
 
 describe("the rows of a part are there", () => {
   test.each<[string, string, string[]]>([

@@ -141,3 +141,21 @@ describe("tables of ClickHouse's own databases are", () => {
     expect(() => parse(Buffer.from(text))).not.toThrow();
   });
 });
+
+test.each<[string, boolean]>([
+  ["CREATE TABLE t (n Int64) ENGINE = MergeTree ORDER BY n", true],
+  ["/* x */ create materialized view v ENGINE = MergeTree ORDER BY n AS SELECT 1 AS n", true],
+  ["ALTER TABLE t MODIFY SETTING non_replicated_deduplication_window = 100", true],
+  ["ATTACH TABLE t", true],
+  ["UNDROP TABLE t", true],
+  ["EXCHANGE TABLES a AND b", true],
+  ["SOMETHING NEW", true],
+  ["CREATE TEMPORARY TABLE t (n Int64)", false],
+  ["INSERT INTO t SELECT 1", false],
+  ["WITH 1 AS n SELECT n", false],
+  ["OPTIMIZE TABLE t FINAL", false],
+  ["DROP TABLE t", false],
+  ["SET max_threads = 1", false],
+])("%j may make a table that has a deduplication log: %s", (text, mayMakeTable) => {
+  expect(parse(Buffer.from(text))).toMatchObject({ mayMakeTable });
+});

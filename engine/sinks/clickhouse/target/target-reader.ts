@@ -34,6 +34,15 @@ interface CachedReading {
   blocksEach: number;
 }
 
+export interface ReaderOptions {
+  /** The server drops tokens without rows when it starts. */
+  repairsTokens?: boolean;
+  /** The identity of what the server remembers of inserts, in place of its UUID. */
+  memory?: () => string | undefined;
+}
+
+const nothing = (): undefined => undefined;
+
 /**
  * Reads the state of one table, and the tables that an insert into it writes. A reading is one small statement: the
  * views are read again only after a description has changed.
@@ -48,12 +57,13 @@ export class TargetReader {
   /** Whether this user may read `system.parts`. */
   #seesParts = true;
   readonly #repairsTokens: boolean;
+  readonly #memory: () => string | undefined;
 
-  /** `repairsTokens`: the server drops tokens without rows when it starts. */
-  constructor(database: string, table: string, { repairsTokens = false } = {}) {
+  constructor(database: string, table: string, { repairsTokens = false, memory = nothing }: ReaderOptions = {}) {
     this.#database = database;
     this.#table = table;
     this.#repairsTokens = repairsTokens;
+    this.#memory = memory;
   }
 
   /** The tables that an insert writes, as of the last reading; undefined before the first. */
@@ -117,9 +127,10 @@ export class TargetReader {
     this.#version = table.version;
     const replicated = isReplicated(table);
     const blocks = table.blocks?.[replicated ? 1 : 0];
+    const server = [this.#memory(), table.server].find(isIdentity);
     return {
       table: identityOf(table),
-      ...(replicated || !isIdentity(table.server) ? {} : { server: table.server }),
+      ...(replicated || server === undefined ? {} : { server }),
       ...viewsOf(written),
       ...(written.forgetful === undefined ? {} : { forgetful: written.forgetful }),
       time: table.time,
@@ -218,8 +229,8 @@ function identityOf({ uuid, data_paths }: TableSnapshot): string {
 }
 
 /** Whether a UUID is one: where there is none, all digits are 0. */
-function isIdentity(uuid: string): boolean {
-  return /[^0-]/.test(uuid);
+function isIdentity(uuid: string | undefined): uuid is string {
+  return uuid !== undefined && /[^0-]/.test(uuid);
 }
 
 /** The views that an insert feeds, by their names and UUIDs: one that was dropped and made again is another one. */

@@ -21,6 +21,8 @@ export interface EmbeddedServer {
   socketPath?: string;
   username: string;
   password: string;
+  /** The identity of what it remembers of inserts. */
+  memory?: string;
 }
 
 export interface Request {
@@ -71,6 +73,11 @@ export class Connection {
   /** The warning that the port was guessed, to be logged once; undefined if it was not. */
   get warning(): string | undefined {
     return typeof this.#endpoint === "object" ? this.#endpoint.warning : undefined;
+  }
+
+  /** The identity of what the embedded ClickHouse remembers of inserts; undefined for another server. */
+  get memory(): string | undefined {
+    return this.#endpoint === undefined ? this.#embedded?.().memory : undefined;
   }
 
   /** For messages: `clickhouse.example:8123`, or `the embedded ClickHouse`. */

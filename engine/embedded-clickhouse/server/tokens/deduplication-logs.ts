@@ -2,10 +2,17 @@ import type { Dirent } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Parts } from "./parts.ts";
-import type { Repaired } from "./protocol.ts";
 
 /** Bytes that are read from the end of a file: about 10,000 tokens. A kill affects only the newest ones. */
 const tailBytes = 1 << 20;
+
+/** The repairs of all deduplication logs. */
+export interface Repaired {
+  /** Tokens that were logged without their rows, and were removed. */
+  tokens: number;
+  /** Lines that could not be read, or were cut off. */
+  lines: number;
+}
 
 /**
  * Repairs the deduplication logs of all tables. ClickHouse logs the token of an insert before it moves its part into
@@ -30,7 +37,7 @@ export async function repairDeduplicationLogs(engine: string): Promise<Repaired>
  * The folders of all tables: named by UUID, or by table name in an old database. Links from names to UUID folders are
  * skipped.
  */
-async function* tables(engine: string): AsyncGenerator<string> {
+export async function* tables(engine: string): AsyncGenerator<string> {
   for (const top of ["store", "data"].map((name) => join(engine, name))) {
     for (const group of await folders(top)) {
       for (const table of await folders(join(top, group))) yield join(top, group, table);
@@ -84,7 +91,8 @@ async function folders(folder: string): Promise<string[]> {
   return (await entries(folder)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
-async function entries(folder: string): Promise<Dirent[]> {
+/** What is in a folder; nothing where there is none. */
+export async function entries(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
