@@ -19,6 +19,15 @@ export class Control {
       .map((line) => line.split("\t"));
   }
 
+  /** Rows of a query's answer, as objects. */
+  async rows<Row>(query: string): Promise<Row[]> {
+    const text = await this.#ask("POST", "/control/v1/sql", { query, format: "JSONEachRow" });
+    return text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as Row);
+  }
+
   /** The dead letters of a pipeline, as they were received. */
   async letters(pipeline_id: string): Promise<string[]> {
     const letters: string[] = [];

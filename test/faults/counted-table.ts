@@ -21,11 +21,16 @@ const named = 5;
 /** A table of `id` and `n` that remembers what was inserted, on a server that no kill touches. */
 export class CountedTable {
   readonly name: string;
-  readonly #server: ReachableClickHouse;
+  readonly #server: Pick<ReachableClickHouse, "query">;
 
-  private constructor(server: ReachableClickHouse, name: string) {
+  private constructor(server: Pick<ReachableClickHouse, "query">, name: string) {
     this.#server = server;
     this.name = name;
+  }
+
+  /** One that is there already, or will be. */
+  static on(server: Pick<ReachableClickHouse, "query">, name: string): CountedTable {
+    return new CountedTable(server, name);
   }
 
   static async create(server: ReachableClickHouse, name: string): Promise<CountedTable> {

@@ -6,7 +6,7 @@ import { Control } from "./control.ts";
 const dropped = "SELECT toString(sum(value)) AS n FROM system.events WHERE event = 'DuplicatedInsertedBlocks'";
 
 /** Blocks that a server dropped as repeats since it was started, of all its tables. */
-export async function droppedBy(server: ReachableClickHouse): Promise<number> {
+export async function droppedBy(server: Pick<ReachableClickHouse, "query">): Promise<number> {
   const [row] = await server.query<{ n: string }>(dropped);
   return Number(row?.n);
 }

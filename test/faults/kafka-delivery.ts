@@ -9,6 +9,7 @@ import type { KafkaReport } from "./kafka-report.ts";
 import { JoinRecording } from "./join-recording.ts";
 import { allSteps, joinSteps, type KafkaSight, type KafkaStep } from "./kafka-steps.ts";
 import { KafkaLoad } from "./kafka-load.ts";
+import type { KafkaServers } from "./kafka-servers.ts";
 import { batchRows, KafkaSubject, manyWindows, type Started, type SubjectOptions } from "./kafka-subject.ts";
 import { died, until } from "./patience.ts";
 import { Trap } from "./trap.ts";
@@ -44,7 +45,7 @@ export class KafkaDelivery {
   }
 
   /** `options.random` decides the events, and when it is killed. */
-  static async start(options: SubjectOptions): Promise<KafkaDelivery> {
+  static async start(options: SubjectOptions & KafkaServers): Promise<KafkaDelivery> {
     const subject = await KafkaSubject.create(options);
     const place = await Workplace.make();
     const trap = await Trap.make(place.path);

@@ -42,7 +42,10 @@ export async function killKafka(servers: KafkaServers, options: MatrixOptions): 
   return problems;
 }
 
-async function runOf(subject: SubjectOptions, { kills, events, log }: MatrixOptions): Promise<KafkaReport[]> {
+async function runOf(
+  subject: SubjectOptions & KafkaServers,
+  { kills, events, log }: MatrixOptions,
+): Promise<KafkaReport[]> {
   const delivery = await KafkaDelivery.start(subject);
   const reports: KafkaReport[] = [];
   const share = Math.floor(events * stepShare);

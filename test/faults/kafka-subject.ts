@@ -5,6 +5,7 @@ import type { PositionRange } from "../../engine/core/positions.ts";
 import { kafkaPartition } from "../../engine/sources/kafka/positions/feed.ts";
 import { freeListeners, type Workplace } from "../support/daemon.ts";
 import type { TestKafka } from "../support/kafka/test-kafka.ts";
+import type { ReachableClickHouse } from "../support/clickhouse.ts";
 import type { Random } from "../support/random.ts";
 import { CountedTable } from "./counted-table.ts";
 import { KafkaMix } from "./kafka-mix.ts";
@@ -14,7 +15,13 @@ import type { KafkaVariant } from "./kafka-variants.ts";
 /** What every start of the daemon has in common. */
 export type Started = Required<Pick<DaemonOptions, "args" | "listeners" | "env">>;
 
-export interface SubjectOptions extends KafkaServers {
+/** The ClickHouse of the daemon, in which the pipeline makes its table: how it is asked. */
+export interface OwnClickHouse extends Pick<ReachableClickHouse, "query"> {
+  kind: "own";
+}
+
+export interface SubjectOptions extends Omit<KafkaServers, "server"> {
+  server: ReachableClickHouse | OwnClickHouse;
   variant: KafkaVariant;
   /** Of the consumer group. */
   members: number;
@@ -63,7 +70,9 @@ export class KafkaSubject {
 
   static async create(options: SubjectOptions): Promise<KafkaSubject> {
     const pipeline_id = `kafka-${randomBytes(6).toString("hex")}`;
-    const table = await CountedTable.create(options.server, pipeline_id.replace("-", "_"));
+    const name = pipeline_id.replace("-", "_");
+    const { server } = options;
+    const table = isOwn(server) ? CountedTable.on(server, name) : await CountedTable.create(server, name);
     for (const [index, topic] of topicsOf(pipeline_id, options).entries()) {
       await kafkaOf(options, index).topics.create(topic, { partitions });
     }
@@ -80,11 +89,12 @@ export class KafkaSubject {
    * ClickHouse is reached, or what stands before it; `sink`: further resources of the sink.
    */
   async prepare(place: Workplace, http_port: string, sink: Record<string, unknown> = {}): Promise<Started> {
+    const { server } = this.#options;
     await this.write(place, http_port, { sink });
     return {
       args: ["--dir", place.pipelines, ...quick],
       listeners: await freeListeners(),
-      env: { SLUICE_SECRET_CLICKHOUSE: this.#options.server.password },
+      env: isOwn(server) ? {} : { SLUICE_SECRET_CLICKHOUSE: server.password },
     };
   }
 
@@ -94,7 +104,7 @@ export class KafkaSubject {
     http_port: string,
     { sink = {}, rows = this.#options.rows ?? batchRows }: { sink?: Record<string, unknown>; rows?: number } = {},
   ): Promise<void> {
-    await place.write(`${this.pipeline_id}.yaml`, this.#file(http_port, sink, rows));
+    await place.write(`${this.pipeline_id}.yaml`, this.file(http_port, sink, rows));
   }
 
   /** Writes so many events to the topics. */
@@ -160,8 +170,9 @@ export class KafkaSubject {
     }, 0);
   }
 
-  #file(http_port: string, sink: Record<string, unknown>, rows: number): string {
-    const { server, variant, members, xSluice = {} } = this.#options;
+  /** The pipeline file. `http_port`: where the ClickHouse is reached; not looked at where it is the embedded one. */
+  file(http_port = "", sink: Record<string, unknown> = {}, rows = this.#options.rows ?? batchRows): string {
+    const { server, variant, members, xSluice } = this.#options;
     const resources = {
       sources: [{ source_id: this.pipeline_id, replicas: members }],
       sink: { replicas: insertsInFlight, ...sink },
@@ -174,8 +185,7 @@ transforms: ${JSON.stringify(this.#transforms(variant))}
 join: ${JSON.stringify(this.#join(variant))}
 sink:
   type: clickhouse
-  connection_params:
-    { host: 127.0.0.1, port: "9000", http_port: "${http_port}", database: default, username: ${server.username}, password: "\${env:SLUICE_SECRET_CLICKHOUSE}" }
+  connection_params: ${JSON.stringify(isOwn(server) ? ownParams : { ...paramsOf(server), http_port })}
   table: ${this.table.name}
   mapping:
     - { name: id, column_name: id, column_type: Int64 }
@@ -183,7 +193,7 @@ sink:
   max_batch_size: ${rows}
   max_delay_time: 50ms
 resources: ${JSON.stringify(resources)}
-x-sluice: ${JSON.stringify(xSluice)}
+x-sluice: ${JSON.stringify({ ...(isOwn(server) && { create_table: true }), ...xSluice })}
 `;
   }
 
@@ -237,6 +247,17 @@ x-sluice: ${JSON.stringify(xSluice)}
       offsets.flat().map(({ topic, partition, offset }) => [named(topic, partition), Math.max(0, offset)]),
     );
   }
+}
+
+const ownParams = { host: "embedded", database: "default" };
+
+function paramsOf({ username }: ReachableClickHouse): Record<string, string> {
+  const password = "${env:SLUICE_SECRET_CLICKHOUSE}";
+  return { host: "127.0.0.1", port: "9000", database: "default", username, password };
+}
+
+function isOwn(server: ReachableClickHouse | OwnClickHouse): server is OwnClickHouse {
+  return "kind" in server;
 }
 
 /** The cluster of a topic. */

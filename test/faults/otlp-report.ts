@@ -32,7 +32,7 @@ export async function reportOf(
 }
 
 /** The requests that are in a table, and how many rows there are besides. */
-async function findRequests(
+export async function findRequests(
   daemon: Daemon,
   pipeline_id: string,
 ): Promise<{ found: Map<number, FoundRequest>; strangers: number }> {

@@ -16,6 +16,8 @@ import { brokenByKills } from "./otlp-report.ts";
 import { brokenBy, suffer, tooMuchMemory } from "./outages.ts";
 import { takeOverKafka } from "./owners/owners.ts";
 import { plantFaults } from "./planted.ts";
+import { brokenByPower, unseenByPower } from "./power/report.ts";
+import { cutAllPower } from "./power/rounds.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
@@ -56,6 +58,7 @@ const faults: Record<string, Fault> = {
   "on-call": { kills: 0, events: 0, run: runOnCall },
   otlp: { kills: 50, events: 0, run: runOtlp },
   outages: { kills: 0, events: 0, run: runOutages },
+  power: { kills: 200, events: 0, run: runPower },
   planted: { kills: 0, events: 0, run: runPlanted },
   reconcile: { kills: 0, events: 0, run: runReconcile },
   "reconcile-kills": { kills: 200, events: 0, run: runReconcileKills },
@@ -159,6 +162,12 @@ async function runPlanted(): Promise<boolean> {
   const only = process.env["FAULTS_ONLY"] ?? "";
   const found = await plantFaults({ only, log: (line) => console.log(line) });
   return isUnbroken(found.flatMap(({ fault, by }) => (by === undefined ? [`${fault}: no test finds it`] : [])));
+}
+
+/** Kills are power cuts. FAULTS_ONLY, a pattern, picks rounds by their names. */
+async function runPower({ kills: cuts, seed }: Options): Promise<boolean> {
+  const reports = await cutAllPower({ cuts, seed, log: (line) => console.log(line) });
+  return isUnbroken([...brokenByPower(reports), ...unseenByPower(reports)]);
 }
 
 async function runReconcile(): Promise<boolean> {
