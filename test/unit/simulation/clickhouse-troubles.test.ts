@@ -230,9 +230,30 @@ describe("a server that is killed", () => {
         found.add(`${left}, then ${server.rows().length}`);
         await world.end();
       }
-      expect([...found].toSorted()).toEqual(["1, then 1", "1, then 2", "2, then 2"]);
+      expect([...found].toSorted()).toEqual(["1, then 1", "1, then 2", "2, then 2", "2, then 3"]);
     },
   );
+
+  test("and loses its power, may lose tokens whose rows are synced, the newest ones", async () => {
+    const found = new Set<string>();
+    for (let seed = 0; seed < 20; seed += 1) {
+      const { server, sink, clock } = await opened(whole, {}, seed);
+      await world.insert(sink, [{ id: 0, p: 1 }]);
+      await clock.pass(31_000);
+      await world.insert(sink, [{ id: 1, p: 1 }]);
+      server.kill({ losesParts: true });
+      server.start();
+      for (const id of [0, 1]) await world.insert(sink, [{ id, p: 1 }]);
+      found.add(
+        server
+          .rows()
+          .map(({ id }) => String(id))
+          .join(", "),
+      );
+      await world.end();
+    }
+    expect([...found].toSorted()).toEqual(["0, 1", "0, 1, 1"]);
+  });
 });
 
 async function expectSameOfSeed(table: TableOptions): Promise<void> {

@@ -63,7 +63,7 @@ const writeBack = 30_000;
  *
  * A kill ends every request. The partition that is being written at that moment is there, or is not, or, without
  * replicas, its token alone is. With `losesParts` the machine loses its power: what was not synced may go, with or
- * without its token. Troubles of single requests: `trouble.ts`.
+ * without its token, and tokens whose rows stay. Troubles of single requests: `trouble.ts`.
  *
  * An insert has several blocks only by strict limits, and one that the table collects is an insert without a token that
  * counts. It has not: merges and mutations (they change nothing that a sink reads), quorum, TTL, a replica that answers
@@ -262,13 +262,14 @@ export class SimulatedClickHouse {
     );
   }
 
-  /** What was not synced may be gone; the log may remember it all the same. */
+  /** What was not synced may be gone. The log may remember it all the same, or lack what is there. */
   #loseParts(table: SimulatedTable): void {
     const { draw } = this.#options;
     const since = performance.now() - writeBack;
     const mayBeLost = ({ isOnDisk, seenAt }: Part): boolean => !isOnDisk && (seenAt[0] ?? 0) > since;
     const keepsKeys = draw(2) === 0;
     table.remove((part) => mayBeLost(part) && draw(2) === 0, { keepsKeys });
+    if (!table.isReplicated) table.log.loseEnd(this.now - writeBack, draw);
   }
 
   #between([least, most]: readonly [least: number, most: number]): number {

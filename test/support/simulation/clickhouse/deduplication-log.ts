@@ -1,3 +1,5 @@
+import type { Draw } from "../network.ts";
+
 /** A block that a log knows. */
 interface Entry {
   partition: string;
@@ -15,7 +17,8 @@ export interface LogLimits {
 
 /**
  * What a table remembers of the blocks that were inserted: one entry for each partition of an insert, the oldest one
- * forgotten first, all partitions together. What is too old is forgotten at once, which no real server is faster in.
+ * forgotten first, all partitions together. What is too old is forgotten at once, which no real server is faster in. Of a
+ * table of one server it is a file that is never synced.
  */
 export class DeduplicationLog {
   readonly #entries = new Map<string, Entry>();
@@ -42,6 +45,12 @@ export class DeduplicationLog {
     for (const [key, { partition, block }] of this.#entries) {
       if (gone.has(`${block} ${partition}`)) this.#entries.delete(key);
     }
+  }
+
+  /** The machine loses its power: the file, which no server syncs, lacks its end, of what was noted since then at the most. */
+  loseEnd(since: number, draw: Draw): void {
+    const unsynced = [...this.#entries].filter(([, { at }]) => at > since).map(([key]) => key);
+    for (const key of unsynced.slice(unsynced.length - draw(unsynced.length + 1))) this.#entries.delete(key);
   }
 
   get size(): number {
