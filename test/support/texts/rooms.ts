@@ -71,6 +71,7 @@ export const rooms: Readonly<Record<string, { speaks: true } | { speaks: false; 
   ...of({ speaks: false, because: "another process, whose failures arrive as those of a server" }, [
     "embedded-clickhouse",
     "embedded-clickhouse/server",
+    "embedded-clickhouse/server/tokens",
   ]),
   ...of({ speaks: false, because: "calls of the operating system, whose failures the rooms above name" }, ["system"]),
   ...of(
