@@ -9647,6 +9647,8 @@ var init_live_state_schema = __esm({
               }
             },
             paused: { type: "string", description: "Why it is paused." },
+            at_least_once: { type: "string", description: "Why its target cannot drop a repeated insert." },
+            profile_remark: { type: "string", description: "Settings of its target's user that may change rows." },
             intake: { const: "closed" },
             secrets: {
               type: "object",
@@ -35762,7 +35764,9 @@ function previewOfLive(live, head) {
     return present === void 0 ? one2 : { ...one2, present };
   });
   const alike = hiding2.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
-  return { ...preview, changes, notes: [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...preview.notes] };
+  const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(actual.pipelines.get(pipeline_id)));
+  const notes = [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...ofTargets, ...preview.notes];
+  return { ...preview, changes, notes };
 }
 function hidesSecrets({ config, options }, plain4) {
   return !(0, import_node_util12.isDeepStrictEqual)([config, options], [plain4?.config, plain4?.options]);
@@ -35772,6 +35776,16 @@ function notesOf({ holds: { everything, pin } }, pipeline_ids) {
     ...everything === void 0 ? [] : [{ code: "EverythingSuspended", facts: { since: everything.since } }],
     ...pin === void 0 ? [] : [{ code: "Pinned", facts: { revision: pin.revision } }],
     ...pipeline_ids.length === 0 ? [] : [{ code: "SecretsNotCompared", facts: { pipeline_ids } }]
+  ];
+}
+function targetNotes({
+  pipeline_id = "",
+  at_least_once: reason2,
+  profile_remark: remark
+} = {}) {
+  return [
+    ...reason2 === void 0 ? [] : [{ code: "AtLeastOnce", facts: { pipeline_id, reason: reason2 } }],
+    ...remark === void 0 ? [] : [{ code: "ProfileSettings", facts: { pipeline_id, remark } }]
   ];
 }
 function approvalsNeeded({ approve = "none" }, changes) {
@@ -42030,6 +42044,10 @@ function noteText({ code: code18, facts }) {
       return `${someOf(facts.pipeline_ids)} ${facts.pipeline_ids.length === 1 ? "has a secret" : "have secrets"} in plain text, which the API does not show: whether it changes is not known here`;
     case "ApprovalNeeded":
       return `${facts.pipeline_id} waits for an approval in Git, unless it has one: ${facts.approval}`;
+    case "AtLeastOnce":
+      return `${facts.pipeline_id} is delivered at least once: ${facts.reason}`;
+    case "ProfileSettings":
+      return `rows of ${facts.pipeline_id} may be changed by the server: ${facts.remark}`;
     case "EverythingSuspended":
       return `everything is suspended since ${facts.since}: nothing is changed before "sluice resume"`;
     case "Pinned":
