@@ -21,6 +21,8 @@ import { cutAllPower } from "./power/rounds.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
+import { befallReplicas, replicatedFaults } from "./replicated/faults.ts";
+import { withReplicas } from "./replicated/servers.ts";
 import { sweepSettings } from "./settings/sweep.ts";
 import { brokenBySettings, linesOf } from "./settings/sweep-table.ts";
 import { type Step, steps } from "./steps.ts";
@@ -63,6 +65,7 @@ const faults: Record<string, Fault> = {
   reconcile: { kills: 0, events: 0, run: runReconcile },
   "reconcile-kills": { kills: 200, events: 0, run: runReconcileKills },
   "reconcile-standby": { kills: 20, events: 0, run: runReconcileStandby },
+  replicated: { kills: 15, events: 0, run: runReplicated },
   settings: { kills: 0, events: 0, run: runSettings },
   stream: { kills: 200, events: 0, run: runStream },
 };
@@ -203,6 +206,14 @@ async function runSettings(): Promise<boolean> {
   const report = await sweepSettings({ log: (line) => console.log(line), ...picked });
   for (const line of linesOf(report)) console.log(line);
   return isUnbroken(brokenBySettings(report, only === undefined));
+}
+
+/** Prints what came of each fault of Replicated tables. FAULTS_ONLY, a pattern, picks some by their names. */
+async function runReplicated({ kills, seed }: Options): Promise<boolean> {
+  const only = new RegExp(process.env["FAULTS_ONLY"] ?? "");
+  const picked = replicatedFaults.filter(({ name: title }) => only.test(title));
+  const options = { kills, seed, log: (line: string) => console.log(line) };
+  return isUnbroken(await withReplicas((servers) => befallReplicas(picked, servers, options)));
 }
 
 async function runStream(options: Options): Promise<boolean> {

@@ -79,22 +79,27 @@ export class Gate {
   }
 }
 
-/** A real HTTP proxy in front of a real ClickHouse. It passes everything until it is told otherwise. */
+/**
+ * A real HTTP proxy in front of a real ClickHouse, or of several that answer in turn: one turn is for the inserts of
+ * batches, so that a repeat reaches another server, one for readings of the table, and one for all other requests. It
+ * passes everything until it is told otherwise.
+ */
 export class ClickHouseProxy {
   /** Every request that has been decided about, in the order in which they ended. */
   readonly handled: Handled[] = [];
-  readonly #upstream: string;
+  readonly #upstreams: readonly string[];
+  readonly #turns = { inserts: 0, readings: 0, others: 0 };
   #judge: Judge = () => pass;
   #server: Server | undefined;
   #port = 0;
   #connections = 0;
 
-  private constructor(upstream: string) {
-    this.#upstream = upstream;
+  private constructor(upstreams: readonly string[]) {
+    this.#upstreams = upstreams;
   }
 
-  static async start(upstream: string): Promise<ClickHouseProxy> {
-    const proxy = new ClickHouseProxy(upstream);
+  static async start(...upstreams: [string, ...string[]]): Promise<ClickHouseProxy> {
+    const proxy = new ClickHouseProxy(upstreams);
     await proxy.listen();
     return proxy;
   }
@@ -160,7 +165,7 @@ export class ClickHouseProxy {
     const asked = askedBy(request, body);
     const fate = await this.#judge(asked);
     const sent = fate.kind === "pass" || fate.kind === "lose" || fate.kind === "belie";
-    const answered = sent ? await this.#ask(request, body, fate) : undefined;
+    const answered = sent ? await this.#ask(request, body, fate, this.#next(asked)) : undefined;
     this.handled.push({ ...asked, fate: fate.kind, status: answered?.status });
     if (fate.kind === "pass") response.writeHead(answered!.status, answered!.headers).end(answered!.body);
     const said = fate.kind === "belie" ? fate.said : fate;
@@ -168,8 +173,14 @@ export class ClickHouseProxy {
     if (fate.kind === "drop" || fate.kind === "lose") request.socket.destroy();
   }
 
-  async #ask({ method, headers, url }: IncomingMessage, body: Buffer, fate: Fate): Promise<Answered> {
-    const to = new URL(url ?? "/", this.#upstream);
+  #next({ token, statement }: Asked): string {
+    const isReading = statement.includes("serverUUID()");
+    const turn = token === undefined ? (isReading ? "readings" : "others") : "inserts";
+    return this.#upstreams[this.#turns[turn]++ % this.#upstreams.length]!;
+  }
+
+  async #ask({ method, headers, url }: IncomingMessage, body: Buffer, fate: Fate, upstream: string): Promise<Answered> {
+    const to = new URL(url ?? "/", upstream);
     const put = fate.kind === "pass" ? fate : undefined;
     if (put?.profile !== undefined) to.search = new URLSearchParams({ ...put.profile, ...parametersOf(to) }).toString();
     for (const [name, value] of Object.entries(put?.parameters ?? {})) to.searchParams.set(name, value);

@@ -7,6 +7,8 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import type { BuildOptions, Plugin } from "esbuild";
 import { Child } from "../../../engine/embedded-clickhouse/child.ts";
 import { clientOf, type ReachableClickHouse, rowsOf, silent } from "../../support/clickhouse.ts";
+import { replicatingEngine } from "../../support/replicated/engine.ts";
+import { builtAsReplica, type Replica } from "../../support/replicated/replica.ts";
 import { Trap } from "../trap.ts";
 import { holdsTokenAlone, tablesWithTokens } from "./token-alone.ts";
 
@@ -30,11 +32,14 @@ const withoutMending: Plugin = {
   },
 };
 
+export function newPassword(): string {
+  return randomBytes(24).toString("base64url");
+}
+
 /** The program of the server, from the folder of the killers, and how it is built. */
 const program = "../../engine/embedded-clickhouse/server/server.ts";
 const built: BuildOptions = {
   packages: "external",
-  plugins: [withoutMending],
   inject: [fileURLToPath(new URL("server-killer.ts", import.meta.url))],
   // The package says that its files have no side effects, which a killer has.
   ignoreAnnotations: true,
@@ -46,7 +51,7 @@ const built: BuildOptions = {
  */
 export class ClickHouseServer implements ReachableClickHouse {
   readonly username = "default";
-  readonly password = randomBytes(24).toString("base64url");
+  readonly password: string;
   /** Kills it at an exact step of an insert (see `server-killer.ts`). */
   readonly trap: Trap;
   readonly #folder: string;
@@ -54,16 +59,22 @@ export class ClickHouseServer implements ReachableClickHouse {
   #client: ClickHouseClient | undefined;
   #hasEnded = false;
 
-  private constructor(folder: string, trap: Trap) {
+  private constructor(folder: string, trap: Trap, password: string) {
     this.#folder = folder;
     this.trap = trap;
+    this.password = password;
   }
 
-  static async start(): Promise<ClickHouseServer> {
-    await mkdir(cache, { recursive: true });
-    const folder = await mkdtemp(join(cache, "clickhouse-server-"));
+  /** As a `replica`, it runs Replicated tables, where the machine has what `replicatedObstacle` asks for. */
+  static async start({ replica }: { replica?: Replica } = {}): Promise<ClickHouseServer> {
+    const parent = replica === undefined ? cache : await replicatingEngine();
+    await mkdir(parent, { recursive: true });
+    const folder = await mkdtemp(join(parent, "clickhouse-server-"));
     try {
-      const server = new ClickHouseServer(folder, await Trap.make(folder, program, built));
+      const own = replica === undefined ? { plugins: [] } : await builtAsReplica(folder, replica);
+      const plugins = [...own.plugins, withoutMending];
+      const trap = await Trap.make(folder, program, { ...built, ...own, plugins });
+      const server = new ClickHouseServer(folder, trap, replica?.password ?? newPassword());
       await server.restart();
       return server;
     } catch (error) {
@@ -134,7 +145,8 @@ export class ClickHouseServer implements ReachableClickHouse {
 
   async stop(): Promise<void> {
     await this.#client?.close();
-    await this.#child.end();
+    // What it keeps goes with it. One that waits for its ZooKeeper would take its time to end by itself.
+    if (!this.hasEnded) await this.kill();
     await rm(this.#folder, { recursive: true, force: true });
   }
 }

@@ -46,9 +46,12 @@ export const insertsInFlight = 2;
 /** Rows of a full batch: few, so that a load that waited makes several batches. */
 export const batchRows = 50;
 
-/** `connection_params` of a sink that writes to the server. */
-export function connectionTo({ port, username }: ClickHouseServer): string {
-  return `{ host: 127.0.0.1, port: "9000", http_port: "${port}", database: default, username: ${username}, password: "\${env:SLUICE_SECRET_CLICKHOUSE}" }`;
+/** `connection_params` of a sink that writes to a database of the server. */
+export function connectionTo(
+  { port, username }: Pick<ClickHouseServer, "port" | "username">,
+  database = "default",
+): string {
+  return `{ host: 127.0.0.1, port: "9000", http_port: "${port}", database: ${database}, username: ${username}, password: "\${env:SLUICE_SECRET_CLICKHOUSE}" }`;
 }
 
 /** A table in which repeats are recognised for `non_replicated_deduplication_window` inserts. */

@@ -1,0 +1,37 @@
+import { replicatedObstacle } from "../../support/replicated/engine.ts";
+import type { Replica } from "../../support/replicated/replica.ts";
+import { ZooKeeper } from "../../support/zookeeper/zookeeper.ts";
+import { ClickHouseServer, newPassword } from "../external/server.ts";
+
+/** After which ZooKeeper and ClickHouse give a session up, in milliseconds. */
+export const sessionTimeout = 5_000;
+
+/** A ZooKeeper and two ClickHouse servers that share it. */
+export interface ReplicatedServers {
+  zooKeeper: ZooKeeper;
+  servers: readonly [ClickHouseServer, ClickHouseServer];
+}
+
+/** Runs `use` with servers of its own. Throws why Replicated tables cannot run here. */
+export async function withReplicas<T>(use: (servers: ReplicatedServers) => Promise<T>): Promise<T> {
+  const obstacle = await replicatedObstacle();
+  if (obstacle !== undefined) throw new Error(obstacle);
+  const zooKeeper = await ZooKeeper.start();
+  try {
+    const shared = { zooKeeperPort: zooKeeper.port, sessionTimeout, password: newPassword() };
+    return await withServer({ ...shared, name: "first" }, (first) =>
+      withServer({ ...shared, name: "second" }, (second) => use({ zooKeeper, servers: [first, second] })),
+    );
+  } finally {
+    await zooKeeper.stop();
+  }
+}
+
+async function withServer<T>(replica: Replica, use: (server: ClickHouseServer) => Promise<T>): Promise<T> {
+  const server = await ClickHouseServer.start({ replica });
+  try {
+    return await use(server);
+  } finally {
+    await server.stop();
+  }
+}
