@@ -100,8 +100,9 @@ export default defineConfig({
     // Each project transforms what it loads. They find there what another one, or an earlier run, has transformed.
     experimental: { fsModuleCache: true, fsModuleCachePath: ".cache/modules" },
     pool: "forks",
-    // Tests leave much garbage: with V8's own size of the young heap, collecting it takes a fifteenth of their time.
-    execArgv: ["--max-semi-space-size=64"],
+    // Tests leave much garbage: with V8's own size of the young heap, collecting it takes a fifteenth of their time. And they
+    // run little of their code often: V8 optimises functions later, which takes an eighth less time.
+    execArgv: ["--max-semi-space-size=64", "--interrupt-budget=1000000"],
     // Tests wait for their servers for about a third of their time.
     maxWorkers: 2 * availableParallelism(),
     testTimeout: 60_000,
