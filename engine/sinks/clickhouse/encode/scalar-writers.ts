@@ -7,10 +7,12 @@ import {
   clockText,
   dateText,
   fromSeconds,
+  hasUnclearDay,
   type Instant,
   isoText,
   parseClock,
   type Parsed,
+  parseSeconds,
   parseTime,
   wallText,
 } from "./times.ts";
@@ -131,14 +133,20 @@ function date(kind: "Date" | "Date32"): Writer {
     const day = parsed === undefined ? undefined : dateText(parsed);
     return day !== undefined && day.length === 10 && day >= first && day <= last ? day : undefined;
   };
-  return textWriter(`a date such as 2024-05-31 from ${first} to ${last}`, convert, '"1970-01-01"');
+  const range = `a date such as 2024-05-31 from ${first} to ${last}`;
+  return textWriter((value) => range + dayHintOf(value), convert, '"1970-01-01"');
+}
+
+/** How to write a date of which nobody can tell the month. */
+function dayHintOf(value: unknown): string {
+  return typeof value === "string" && hasUnclearDay(value) ? " (which number is the month? write the year first)" : "";
 }
 
 /**
  * Times as text in UTC with a `Z`, which ClickHouse reads the same for every zone and precision of the column when
  * `date_time_input_format` is `best_effort`. A text without a zone is a time in the zone of its column, and is sent
  * without one, so that ClickHouse decides about hours that a clock skips or repeats; without a zone of the column it is
- * UTC. Numbers are seconds since the epoch; negative ones are refused.
+ * UTC. Numbers are seconds since the epoch, also as text; negative ones are refused.
  */
 function time(precision: number, zone: string | undefined, first: Instant, last: Instant): Writer {
   const fits = (found: Instant): boolean => !isBefore(found, first) && !isBefore(last, found);
@@ -153,7 +161,7 @@ function time(precision: number, zone: string | undefined, first: Instant, last:
         ? `"${wallText(parsed, precision)}"`
         : undefined;
     },
-    expected: (value) => range + hintOf(value, fits),
+    expected: (value) => range + (dayHintOf(value) || hintOf(value, fits)),
     zero: '"1970-01-01T00:00:00Z"',
   };
 }
@@ -190,12 +198,16 @@ function hintOf(value: unknown, fits: (found: Instant) => boolean): string {
     if (seconds >= plausible && fits({ seconds, nanos: 0 }))
       return ` (${name} since 1970? divide them by ${parts} in a stateless transform)`;
   }
-  return "";
+  const isOtherSeconds =
+    typeof value === "string" && /^\d+(?:\.\d+)?$/.test(value) && parseSeconds(value) === undefined;
+  return isOtherSeconds ? " (in a text, seconds have 9 or 10 digits)" : "";
 }
 
 function toInstant(value: Value): Parsed | undefined {
-  if (typeof value === "string") return parseTime(value);
-  const found = typeof value === "number" ? fromSeconds(value) : undefined;
+  const parsed = typeof value === "string" ? parseTime(value) : undefined;
+  if (parsed !== undefined) return parsed;
+  const found =
+    typeof value === "number" ? fromSeconds(value) : typeof value === "string" ? parseSeconds(value) : undefined;
   return found && { ...found, isLocal: false };
 }
 

@@ -59,8 +59,8 @@ const abbreviation = "(?<zone>[a-z]{1,5})";
 const numeric = String.raw`(?<offset>[+-]\d{4})`;
 
 /**
- * The layouts of a text that feeds a date or time, in their order: the first that fits wins, so `03/04/2024` is
- * March 4, `13/04/2024` is 13 April and `03.04.2024` is 3 April.
+ * The layouts of a text that feeds a date or time; no text fits two of them with two meanings. Of `03/04/2024` nobody
+ * knows which number is the month, so no layout has it; with points the day comes first, where such dates are written.
  */
 const layouts: readonly RegExp[] = [
   String.raw`(?<y>\d{4})-(?<m>\d{2})-(?<d>\d{2})T${clock}(?<offset>Z|[+-]\d{2}:\d{2})`,
@@ -72,10 +72,7 @@ const layouts: readonly RegExp[] = [
   String.raw`${longDay}, (?<d>\d{2})-${month}-(?<y>\d{2}) ${clock} ${abbreviation}`,
   String.raw`${day} ${month} +(?<d>\d{1,2}) ${clock} (?<y>\d{4})`,
   String.raw`(?<y>\d{4})-(?<m>\d{2})-(?<d>\d{2})`,
-  String.raw`(?<m>\d{2})/(?<d>\d{2})/(?<y>\d{4})`,
-  String.raw`(?<d>\d{2})/(?<m>\d{2})/(?<y>\d{4})`,
   String.raw`(?<d>\d{2})\.(?<m>\d{2})\.(?<y>\d{4})`,
-  String.raw`(?<m>\d{2})\.(?<d>\d{2})\.(?<y>\d{4})`,
   String.raw`(?<y>\d{4})/(?<m>\d{2})/(?<d>\d{2})`,
   String.raw`${month} (?<d>\d{1,2}), (?<y>\d{4})`,
   String.raw`(?<d>\d{1,2}) ${month} (?<y>\d{4})`,
@@ -109,6 +106,27 @@ export function parseTime(text: string): Parsed | undefined {
     if (instant !== undefined) return instant;
   }
   return undefined;
+}
+
+const secondsLayout = /^(\d{9,10})(?:\.(\d{1,20}))?$/;
+
+/**
+ * Seconds since 1970 as a text, such as `1717243200.123`, from 1973 to 2286. Other numbers of digits are undefined:
+ * ClickHouse reads `20240531` as a day or as seconds, by its settings.
+ */
+export function parseSeconds(text: string): Instant | undefined {
+  const match = secondsLayout.exec(text);
+  return match === null || match[1]?.startsWith("0")
+    ? undefined
+    : { seconds: Number(match[1]), nanos: nanosOf(match[2] ?? "") };
+}
+
+/** A date that begins with two numbers of which either may be the month. */
+const unclearDay = /^\d{1,2}[/.-]\d{1,2}[/.-]\d{2,4}(?!\d)/;
+
+/** Whether a text begins with a date whose month nobody can tell, such as `05/06/2024`. */
+export function hasUnclearDay(text: string): boolean {
+  return unclearDay.test(text);
 }
 
 const usualLayout = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z?)$/;

@@ -1,5 +1,6 @@
 import type { ColumnType } from "../columns/column-type.ts";
 import type { Converter } from "./converter.ts";
+import { parseSeconds } from "./times.ts";
 import { type Read, shortened } from "./values.ts";
 
 /** One of the types of a Variant, without LowCardinality. */
@@ -36,11 +37,16 @@ function kindsOf(value: unknown, has: ReadonlySet<Kind>): readonly Kind[] {
     }
     case "string": {
       const clock = value.includes(":") ? beside : [];
-      return ["Enum", "UUID", "IPv4", "IPv6", ...dates, ...instants, ...wholes, "Float", ...clock, ...texts];
+      return ["Enum", "UUID", "IPv4", "IPv6", ...dates, ...instantsOf(value), ...wholes, "Float", ...clock, ...texts];
     }
     default:
       return ["Array", "Tuple", "Map", "JSON", "String"];
   }
+}
+
+/** The kinds that may be the instant of a value: ClickHouse takes a text of seconds for a number. */
+function instantsOf(value: unknown): readonly Kind[] {
+  return typeof value === "string" && parseSeconds(value) !== undefined ? [] : instants;
 }
 
 /**
@@ -100,7 +106,8 @@ class VariantWriter {
   /** Whether a float, or a time beside another one, cannot hold the value: ClickHouse may choose that one. */
   #overflows(value: unknown): boolean {
     const number = typeof value === "string" && digitsOfFloat.test(value) ? Number(value) : value;
-    const times = this.#alternatives.filter(({ type }) => instants.includes(type.kind));
+    const kinds = instantsOf(value);
+    const times = this.#alternatives.filter(({ type }) => kinds.includes(type.kind));
     const fitting = times.filter(({ converter }) => converter.convert(value) !== undefined).length;
     if (fitting > 0 && fitting < times.length) return true;
     if (typeof number !== "number" && typeof number !== "bigint") return false;

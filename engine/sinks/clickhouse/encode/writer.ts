@@ -39,7 +39,7 @@ function isShortAscii(text: string): boolean {
 
 /** A writer of strings: `convert` returns the text to store. */
 export function textWriter(
-  expected: string,
+  expected: Writer["expected"],
   convert: (value: string) => string | undefined,
   zero: string | undefined,
 ): Writer {
