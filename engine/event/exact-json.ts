@@ -22,7 +22,7 @@ const wide = /(?<![\d.eE+-])-?[1-9]\d{15,79}(?![\d.eE]|\s*:)/g;
  * JSON.parse. Linear in the length of the text, whatever it holds, and no deeper on the stack for deeper nesting.
  */
 export function parseExactly(text: string): unknown {
-  const marked = withMarks(text);
+  const marked = withMarks(text, mark, wide, (token) => !Number.isSafeInteger(Number(token)));
   return marked === text ? (JSON.parse(text) as unknown) : withoutMarks(JSON.parse(marked) as unknown);
 }
 
@@ -39,18 +39,19 @@ export function writeExactly(value: unknown): string {
   }
 }
 
-function withMarks(text: string): string {
+/** JSON whose numbers that `pattern` and `isMeant` find are texts: `begin`, and then the number as it is spelled. */
+export function withMarks(text: string, begin: string, pattern: RegExp, isMeant: (token: string) => boolean): string {
   let marked = "";
   let copied = 0;
   let quote = text.indexOf('"');
   let outside = 0;
-  for (const { 0: token, index } of text.matchAll(wide)) {
+  for (const { 0: token, index } of text.matchAll(pattern)) {
     while (quote !== -1 && quote < index) {
       outside = endOfString(text, quote);
       quote = text.indexOf('"', outside);
     }
-    if (index < outside || Number.isSafeInteger(Number(token))) continue;
-    marked += `${text.slice(copied, index)}"${mark}${token}"`;
+    if (index < outside || !isMeant(token)) continue;
+    marked += `${text.slice(copied, index)}"${begin}${token}"`;
     copied = index + token.length;
   }
   return copied === 0 ? text : marked + text.slice(copied);

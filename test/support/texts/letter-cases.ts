@@ -267,6 +267,7 @@ const scalars: LetterSection = {
     column("n: uint", "UInt8", "-1"),
     column("f: float", "Float32", "1e39"),
     column("f: float", "Decimal(18, 2)", "0.001"),
+    column("n: int", "Int64", "4503599627370497.5"),
     column("s: string", "FixedString(2)", '"abc"'),
     column("s: string", "String", '"\\ud800"'),
     column("f: float", "String", "123456789012345678.5"),

@@ -33,6 +33,8 @@ export interface Column {
   /** Writes the usual values, as the converter would. */
   direct: DirectWrite;
   converter: Converter;
+  /** It stores no number with other digits than those of the event, as a column of floats does. */
+  needsDigits: boolean;
   /** For errors: `field "x" does not fit column "c" of type UInt8`. */
   subject: string;
 }
@@ -59,8 +61,27 @@ export function columnOf(
         : isSame
           ? convert(entry, schema, real)
           : both(converter, convert(entry, schema, real)),
+    // Of a number for a bool, it counts whether it is 0.
+    needsDigits: schema.find(({ name }) => name === entry.name)?.type !== "bool" && needsDigits(real ?? configured),
     subject: `field "${entry.name}" does not fit column "${entry.column_name}" of type ${columnTypeText(real ?? configured)}`,
   };
+}
+
+function needsDigits(type: ColumnType): boolean {
+  switch (type.kind) {
+    case "Nullable":
+    case "LowCardinality":
+    case "Array":
+      return needsDigits(type.of);
+    case "Map":
+      return needsDigits(type.value);
+    case "Tuple":
+      return type.elements.some(needsDigits);
+    case "Variant":
+      return type.types.some(needsDigits) && !type.types.some(({ kind }) => kind === "Float");
+    default:
+      return ["Int", "UInt", "Decimal", "Enum", "String"].includes(type.kind);
+  }
 }
 
 /** The zero values of fields. Null in a field of another type becomes that of its column. */

@@ -1,6 +1,7 @@
 import type { Mapping } from "../../../../schemas/pipeline.ts";
 import type { FedField } from "../../../core/transform.ts";
 import type { Event } from "../../../event/event.ts";
+import { lostDigitsIn, withLostDigits } from "../../../event/lost-digits.ts";
 import type { Rejection } from "../../../core/dead-letter.ts";
 import type { RowWalks } from "../../../event/raw-json.ts";
 import { isStructured } from "../columns/column-type.ts";
@@ -8,6 +9,7 @@ import { rowWalksOf, RawEvents } from "./raw-rows.ts";
 import { type RowBody, constantOf } from "./row-body.ts";
 import { type Column, columnOf, isUnrecorded, type NullRule, type RealColumn } from "./row-column.ts";
 import { configuredType } from "../columns/column-grammar.ts";
+import { shown } from "./values.ts";
 
 const [closing, empty] = [constantOf("}"), constantOf("{}")];
 
@@ -47,6 +49,7 @@ export class RowEncoder {
   /** Whether a column holds JSON or tuples. */
   readonly isStructured: boolean;
   readonly #columns: readonly Column[];
+  readonly #needsDigits: boolean;
   readonly #raw: RawEvents;
 
   /** Throws an Error that names the field and column where the mapping cannot be written. */
@@ -63,6 +66,7 @@ export class RowEncoder {
       isStructured(real.get(entry.column_name)?.type ?? configuredType(entry)),
     );
     this.#columns = sorted.map((entry) => columnOf(entry, schema, real.get(entry.column_name), rule));
+    this.#needsDigits = this.#columns.some(({ needsDigits }) => needsDigits);
     this.#raw = new RawEvents(rowWalksOf(mapping, schema, real, rule));
   }
 
@@ -78,9 +82,21 @@ export class RowEncoder {
 
   /** Adds the row of an event to a body; returns a rejection where its values do not fit their columns. */
   add(event: Event, body: RowBody): Rejection | undefined {
-    if (!this.#raw.add(event, body) && !this.#add(event.value, body)) return this.#reject(event);
+    if (!this.#raw.add(event, body)) {
+      const { value } = event;
+      if (this.#losesDigits(event) || !this.#add(value, body)) return this.#reject(event);
+    }
     body.endRow();
     return undefined;
+  }
+
+  /** Whether a parse of the event changed a number of which a column needs the digits. */
+  #losesDigits({ received }: Event): boolean {
+    const spelled = this.#needsDigits && received !== undefined ? withLostDigits(received) : undefined;
+    return (
+      spelled !== undefined &&
+      this.#columns.some((column) => column.needsDigits && lostDigitsIn(column.read(spelled)) !== undefined)
+    );
   }
 
   /** Adds the row of a value; adds nothing where it does not fit. */
@@ -126,8 +142,12 @@ export class RowEncoder {
   }
 
   #reject(event: Event): Rejection {
-    const { value } = event;
-    const errors = this.#columns.flatMap((column) => misfitOf(column, value));
+    const { value, received } = event;
+    const spelled = received === undefined ? undefined : withLostDigits(received);
+    const errors = this.#columns.flatMap((column) => {
+      const lost = spelled && lostDigitsIn(column.read(spelled));
+      return misfitOf(column, value, lost);
+    });
     return {
       component: "sink",
       reason: "schema_mismatch",
@@ -141,16 +161,27 @@ export class RowEncoder {
 const expectedRecorded =
   "expected a Nullable column in the table, as in the mapping, for a data point without a recorded value, got null";
 
-/** Why a value does not fit a column; empty where it does. */
-function misfitOf({ read, given, whenNull, converter, subject }: Column, value: Record<string, unknown>): string[] {
+const expectedDigits =
+  "expected a number with digits that a 64-bit float holds (a whole one without a point or an exponent, or a string, keeps more)";
+
+/** Why a value does not fit a column; empty where it does. `lost` is a number in it whose digits a parse changed. */
+function misfitOf(column: Column, value: Record<string, unknown>, lost: string | undefined): string[] {
+  const { read, given, whenNull, converter, subject } = column;
   const found = read(value);
   if (whenNull !== "converted" && (found === null || found === undefined)) {
     if (whenNull === "omitted") return [];
     if (whenNull === "refused") return [`${subject}: expected a value, as x-sluice.null is reject, got null`];
     if (isUnrecorded(value)) return [`${subject}: ${expectedRecorded}`];
   }
-  if (converter.convert(found) !== undefined) return [];
+  if (converter.convert(found) !== undefined)
+    return lost === undefined || !column.needsDigits
+      ? []
+      : [`${subject}: ${expectedDigits}, got ${lost.slice(0, shown)}`];
   // Neither null nor a zero that stands for it fits: what the column expects of a value is not the point.
   const isNull = (given(value) ?? null) === null;
-  return [`${subject}: ${isNull ? "expected a value or a Nullable column, got null" : converter.explain(found)}`];
+  if (isNull) return [`${subject}: expected a value or a Nullable column, got null`];
+  const why = converter.explain(found);
+  // The number itself is told as it was sent.
+  const isSent = lost !== undefined && typeof found === "number";
+  return [`${subject}: ${isSent ? `${why.slice(0, why.lastIndexOf(", got "))}, got ${lost.slice(0, shown)}` : why}`];
 }

@@ -161,7 +161,7 @@ function narrow(value: bigint): number | bigint {
 }
 
 /** The most characters of a value that an error shows. */
-const shown = 80;
+export const shown = 80;
 
 /** A value as an error shows it: JSON, cut after 80 characters. */
 export function shortened(value: unknown): string {
