@@ -16,6 +16,7 @@ export {
 export type { FreeName, TransformExpression } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";
 export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
+export { storesNull } from "./sinks/clickhouse/columns/nulls.ts";
 export { EngineError } from "./core/errors.ts";
 export { consumerGroup } from "./core/names.ts";
 export type { SourceKind } from "./core/source-kind.ts";

@@ -114,6 +114,9 @@ export const codes = {
   TLS: warning("TLS is configured incompletely, or without a check of the certificate."),
   PORT_GUESSED: warning("The HTTP port of ClickHouse is derived from the native one, because http_port is missing."),
   CREATE_TABLE: warning("A table that is to be created has a column with an incomplete type."),
+  NULL_REFUSED: warning(
+    "A column of a table that is to be created can store nothing for a field that may be null: each event without it becomes a dead letter.",
+  ),
   ORDER_BY: warning(
     "With `sluice validate --resolve`: a table that keeps one row of each value of its ORDER BY lacks a column of the dedup key in it.",
   ),

@@ -53,6 +53,22 @@ export function sinkFeeds(document: View): Feed[] {
   });
 }
 
+/** The fields that the sources of the sink declare as `required: false`, with their types; those that reach it as they are. */
+export function optionalFields(document: View): Map<string, FieldType> {
+  if (joins(document)) return new Map();
+  const [stateless] = document.transforms("stateless");
+  const sources = document
+    .sources()
+    .filter((source) => stateless?.get("source_id").text !== source.get("source_id").text);
+  const fields = sources.flatMap((source) => source.get("schema_fields").items());
+  return new Map(
+    fields.flatMap((field): [string, FieldType][] => {
+      const [name, type] = [field.get("name").text, typeNamed(field.get("type").text)];
+      return field.get("required").value === false && name !== undefined && type !== undefined ? [[name, type]] : [];
+    }),
+  );
+}
+
 function outputFeed(stateless: View): Feed {
   const outputs = stateless.get("config", "transforms");
   return { name: "the stateless transform", fields: fieldsOf(outputs, "output_name", "output_type") };

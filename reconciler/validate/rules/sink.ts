@@ -1,8 +1,8 @@
 import { didYouMean, found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
-import { fieldType, sinkFeeds } from "./feeds.ts";
+import { fieldType, optionalFields, sinkFeeds } from "./feeds.ts";
 import { mustBeDuration, mustDiffer, mustNameField } from "./references.ts";
-import { canFeed, isProblem, parseColumnType } from "../../../engine/language.ts";
+import { canFeed, isProblem, parseColumnType, storesNull } from "../../../engine/language.ts";
 
 /** Rules of `sink` (docs/reference/pipeline.md). */
 export const sinkRules: readonly Rule[] = [mappingPresent, mappingNames, columnNames, delay];
@@ -38,7 +38,7 @@ function* delay(document: View): Iterable<Problem> {
 }
 
 /** The sink's rules of column types: which it can write, and which fields can feed them. */
-export const columnRules: readonly Rule[] = [columnTypes, createdColumns];
+export const columnRules: readonly Rule[] = [columnTypes, createdColumns, nullsOfCreated];
 
 /** Characters of a type that are searched. */
 const longestType = 1000;
@@ -116,6 +116,29 @@ function* createdColumns(document: View): Iterable<Problem> {
       expected: `a type that is spelled out, because x-sluice.${option} makes the column from it`,
       found: found(type.value, type.path),
       suggestion: name === "FixedString" ? "write its length, such as FixedString(16)" : `write ${name}('a' = 1, …)`,
+    });
+  }
+}
+
+/** With `x-sluice.null: reject` the dead letters are meant. */
+function* nullsOfCreated(document: View): Iterable<Problem> {
+  const options = document.get("x-sluice");
+  if (options.get("create_table").value !== true || options.get("null").value === "reject") return;
+  const optional = optionalFields(document);
+  if (optional.size === 0) return;
+  for (const entry of document.get("sink", "mapping").items()) {
+    const [name = "", column_type = ""] = ["name", "column_type"].map((key) => entry.get(key).text);
+    const field = optional.get(name);
+    const column = field === undefined ? undefined : parseColumnType(column_type);
+    if (field === undefined || column === undefined || isProblem(column)) continue;
+    if (canFeed(field, column) !== true || storesNull(field, column)) continue;
+    const type = entry.get("column_type");
+    const [, inner] = /^\s*LowCardinality\((.*)\)\s*$/.exec(column_type.slice(0, longestType)) ?? [];
+    const nullable = inner === undefined ? `Nullable(${column_type.trim()})` : `LowCardinality(Nullable(${inner}))`;
+    yield type.problem("NULL_REFUSED", {
+      expected: `a column that stores something for field "${printable(name)}", which may be null or absent (required: false)`,
+      found: found(type.value, type.path),
+      suggestion: `write ${printable(nullable)}, or x-sluice.null: reject if dead letters are meant`,
     });
   }
 }

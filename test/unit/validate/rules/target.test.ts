@@ -14,6 +14,10 @@ const needless: readonly (readonly [string, string])[] = [
   ["skip_certificate_verification", "true"],
 ];
 
+/** A pipeline with a field that may be null, and a table that is to be created. */
+const optional = (field: string, column: string, sluice = "create_table: true"): string =>
+  `${changed("name: id, type: int64", `name: id, type: ${field}, required: false`).replace("column_type: Int64", `column_type: "${column}"`)}x-sluice: { ${sluice} }\n`;
+
 describe("where the sink writes", () => {
   remarks([
     ...[
@@ -168,6 +172,24 @@ describe("where the sink writes", () => {
       found: '"FixedString"',
       suggestion: "write its length, such as FixedString(16)",
     },
+    ...(
+      [
+        ["string", "UUID", "Nullable(UUID)"],
+        ["string", "JSON", "Nullable(JSON)"],
+        ["string", "Time", "Nullable(Time)"],
+        ["string", "LowCardinality(Date)", "LowCardinality(Nullable(Date))"],
+        ["int64", "Enum8('a' = 1)", "Nullable(Enum8('a' = 1))"],
+        ["map", "Tuple(a Enum8('a' = 1))", "Nullable(Tuple(a Enum8('a' = 1)))"],
+      ] as const
+    ).map(([field, column, nullable]) => ({
+      title: `an optional field of type ${field} for a created ${column}`,
+      content: optional(field, column),
+      code: "NULL_REFUSED" as const,
+      path: "sink.mapping[0].column_type",
+      at: `"${column}"`,
+      found: `"${column}"`,
+      suggestion: `write ${nullable}, or x-sluice.null: reject if dead letters are meant`,
+    })),
     {
       title: "an enum that cannot be created",
       content: `${changed("column_type: Int64", "column_type: Nullable(Enum8)").replace("name: id, type: int64", "name: id, type: string")}x-sluice: { create_table: true }\n`,
@@ -188,6 +210,14 @@ describe("nothing is said about", () => {
     ["a reference", kafka("${env:CLICKHOUSE_PASSWORD}", "${file:/run/secrets/clickhouse}")],
     ["TLS", kafka('"9000"\n    http_port: "8123"', '"9440"\n    http_port: "8443"\n    secure: true')],
     ["defaults beside the embedded ClickHouse", embedded("database: default", "secure: false")],
+    ["an optional field for a Nullable column", optional("string", "Nullable(UUID)")],
+    ["an optional number for a time", optional("int64", "DateTime")],
+    ["an optional name for an Enum with an empty one", optional("string", "Enum8('' = 0)")],
+    [
+      "an optional field whose null is a dead letter as asked",
+      optional("string", "UUID", "create_table: true, null: reject"),
+    ],
+    ["an optional field for a table that is there", optional("string", "UUID", "create_table: false")],
     [
       "a fixed text in a table that is there",
       changedIn(goodPipeline, "type: int64", "type: string", "type: Int64", "type: FixedString"),
