@@ -11425,6 +11425,9 @@ var init_codes = __esm({
       TLS: warning("TLS is configured incompletely, or without a check of the certificate."),
       PORT_GUESSED: warning("The HTTP port of ClickHouse is derived from the native one, because http_port is missing."),
       CREATE_TABLE: warning("A table that is to be created has a column with an incomplete type."),
+      NULL_REFUSED: warning(
+        "A column of a table that is to be created can store nothing for a field that may be null: each event without it becomes a dead letter."
+      ),
       ORDER_BY: warning(
         "With `sluice validate --resolve`: a table that keeps one row of each value of its ORDER BY lacks a column of the dedup key in it."
       ),
@@ -21033,21 +21036,21 @@ var init_numbers = __esm({
 
 // engine/event/exact-json.ts
 function parseExactly(text5) {
-  const marked = withMarks(text5);
+  const marked = withMarks(text5, mark, wide, (token5) => !Number.isSafeInteger(Number(token5)));
   return marked === text5 ? JSON.parse(text5) : withoutMarks(JSON.parse(marked));
 }
-function withMarks(text5) {
+function withMarks(text5, begin2, pattern4, isMeant) {
   let marked = "";
   let copied2 = 0;
   let quote = text5.indexOf('"');
   let outside = 0;
-  for (const { 0: token5, index } of text5.matchAll(wide)) {
+  for (const { 0: token5, index } of text5.matchAll(pattern4)) {
     while (quote !== -1 && quote < index) {
       outside = endOfString(text5, quote);
       quote = text5.indexOf('"', outside);
     }
-    if (index < outside || Number.isSafeInteger(Number(token5))) continue;
-    marked += `${text5.slice(copied2, index)}"${mark}${token5}"`;
+    if (index < outside || !isMeant(token5)) continue;
+    marked += `${text5.slice(copied2, index)}"${begin2}${token5}"`;
     copied2 = index + token5.length;
   }
   return copied2 === 0 ? text5 : marked + text5.slice(copied2);
@@ -23262,6 +23265,28 @@ var init_feeding = __esm({
   }
 });
 
+// engine/sinks/clickhouse/columns/nulls.ts
+function storesNull(field2, column) {
+  if (isNullable(column)) return true;
+  const type = bare2(column);
+  if (field2 === "array" || field2 === "map") return hasZero(type);
+  if (type.kind === "Enum" && type.members !== void 0)
+    return field2 === "string" ? type.members.has("") : hasZero(type);
+  return field2 !== "string" || ["String", "FixedString", "Enum", "Dynamic"].includes(type.kind);
+}
+function hasZero(type) {
+  if (isNullable(type)) return true;
+  const inner = bare2(type);
+  if (inner.kind === "Tuple") return inner.elements.every(hasZero);
+  return inner.kind !== "Enum" || inner.members === void 0 || [...inner.members.values()].includes(0);
+}
+var init_nulls = __esm({
+  "engine/sinks/clickhouse/columns/nulls.ts"() {
+    "use strict";
+    init_column_type();
+  }
+});
+
 // engine/core/errors.ts
 var policies, EngineError;
 var init_errors2 = __esm({
@@ -23676,6 +23701,7 @@ var init_language = __esm({
     init_expression();
     init_column_grammar();
     init_feeding();
+    init_nulls();
     init_errors2();
     init_names();
     init_registry();
@@ -23815,6 +23841,18 @@ function sinkFeeds(document2) {
     const isTransformed = stateless?.get("source_id").text === source.get("source_id").text;
     return stateless !== void 0 && isTransformed ? outputFeed(stateless) : feedOf(source);
   });
+}
+function optionalFields(document2) {
+  if (joins(document2)) return /* @__PURE__ */ new Map();
+  const [stateless] = document2.transforms("stateless");
+  const sources = document2.sources().filter((source) => stateless?.get("source_id").text !== source.get("source_id").text);
+  const fields = sources.flatMap((source) => source.get("schema_fields").items());
+  return new Map(
+    fields.flatMap((field2) => {
+      const [name3, type] = [field2.get("name").text, typeNamed(field2.get("type").text)];
+      return field2.get("required").value === false && name3 !== void 0 && type !== void 0 ? [[name3, type]] : [];
+    })
+  );
 }
 function outputFeed(stateless) {
   const outputs3 = stateless.get("config", "transforms");
@@ -24017,6 +24055,27 @@ function* createdColumns(document2) {
     });
   }
 }
+function* nullsOfCreated(document2) {
+  const options = document2.get("x-sluice");
+  if (options.get("create_table").value !== true || options.get("null").value === "reject") return;
+  const optional2 = optionalFields(document2);
+  if (optional2.size === 0) return;
+  for (const entry3 of document2.get("sink", "mapping").items()) {
+    const [name3 = "", column_type = ""] = ["name", "column_type"].map((key) => entry3.get(key).text);
+    const field2 = optional2.get(name3);
+    const column = field2 === void 0 ? void 0 : parseColumnType(column_type);
+    if (field2 === void 0 || column === void 0 || isProblem(column)) continue;
+    if (canFeed(field2, column) !== true || storesNull(field2, column)) continue;
+    const type = entry3.get("column_type");
+    const [, inner] = /^\s*LowCardinality\((.*)\)\s*$/.exec(column_type.slice(0, longestType)) ?? [];
+    const nullable = inner === void 0 ? `Nullable(${column_type.trim()})` : `LowCardinality(Nullable(${inner}))`;
+    yield type.problem("NULL_REFUSED", {
+      expected: `a column that stores something for field "${printable2(name3)}", which may be null or absent (required: false)`,
+      found: found(type.value, type.path),
+      suggestion: `write ${printable2(nullable)}, or x-sluice.null: reject if dead letters are meant`
+    });
+  }
+}
 var sinkRules, columnRules, longestType, sizes, others, names;
 var init_sink = __esm({
   "reconciler/validate/rules/sink.ts"() {
@@ -24026,7 +24085,7 @@ var init_sink = __esm({
     init_references();
     init_language();
     sinkRules = [mappingPresent, mappingNames, columnNames, delay2];
-    columnRules = [columnTypes, createdColumns];
+    columnRules = [columnTypes, createdColumns, nullsOfCreated];
     longestType = 1e3;
     sizes = [8, 16, 32, 64, 128, 256];
     others = [

@@ -285,7 +285,12 @@ describe("values that do not fit", () => {
       '{"n": [1.2345678901234567e20]}',
       "with its numbers written out in digits or as strings",
     ],
-    ["int", "Int64", "1.234567890123456789e18", "9223372036854775807, written out in digits, got 1.234567890123456789e18"],
+    [
+      "int",
+      "Int64",
+      "1.234567890123456789e18",
+      "9223372036854775807, written out in digits, got 1.234567890123456789e18",
+    ],
     ...["String", "Int64", "Float64", "Decimal(10, 2)", "DateTime"].map((column): Row => [
       "uint",
       column,
