@@ -71,7 +71,8 @@ function plain(text: string): PlainStatement {
   }
   refuseHiddenData(text, own, words);
   const first = words[0] ?? "";
-  const format = words.lastIndexOf("FORMAT");
+  // Before a bracket it is the function of that name.
+  const format = words.findLastIndex((word, i) => word === "FORMAT" && words[i + 1] !== "(");
   return {
     kind: "plain",
     sql: Buffer.from(text.slice(0, own.at(-1)?.end), "latin1").toString(),

@@ -77,6 +77,8 @@ describe("any other statement is taken as it is", () => {
     ["SELECT 1 FORMAT JSON", "JSON"],
     ["SELECT 'x FORMAT y' FORMAT CSV;", "CSV"],
     ["SELECT 1", undefined],
+    ["SELECT format('{}-{}', 'a', 'b')", undefined],
+    ["SELECT format('{}', 'a') FORMAT CSV", "CSV"],
   ])("its format is found: %j", (text, format) => {
     expect(parse(Buffer.from(text))).toMatchObject({ format });
   });
