@@ -8,8 +8,9 @@ import { DeclaredFields } from "../../engine/transforms/declared-fields/declared
 import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import { dedupKeyText, keyReader } from "../../engine/keys/key-reader.ts";
 import { Fingerprints } from "../../engine/keys/fingerprint.ts";
-import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";
+import type { SchemaField } from "../../schemas/pipeline.ts";
 import { asParsed, asReceived, type ScannedBatch } from "./scanned-events.ts";
+import { columnOfField } from "../support/column-of-field.ts";
 import { encoded } from "../support/encoded.ts";
 
 /** What was met, so that a run that tells nothing is seen. */
@@ -19,16 +20,6 @@ export interface Met {
   refused: number;
   rows: number;
 }
-
-const columnTypes: Record<FieldType, string> = {
-  string: "String",
-  bool: "Bool",
-  int: "Int64",
-  uint: "UInt64",
-  float: "Float64",
-  array: "String",
-  map: "String",
-};
 
 /** Checks that a walk over the bytes of events tells of each what a parse of it tells, and counts what it met. */
 export function checkScan(batch: ScannedBatch, met: Met): void {
@@ -51,7 +42,7 @@ export function checkScan(batch: ScannedBatch, met: Met): void {
 }
 
 function encoderOf(fields: readonly SchemaField[]): RowEncoder {
-  const mapping = fields.map(({ name, type }) => ({ name, column_name: name, column_type: columnTypes[type] }));
+  const mapping = fields.map(({ name, type }) => ({ name, column_name: name, column_type: columnOfField[type] }));
   return new RowEncoder(mapping, fields);
 }
 

@@ -18,6 +18,7 @@ import { kindOf } from "../../../engine/sources/registry.ts";
 import { deathText } from "../../../engine/workers/pool.ts";
 import { ThreadDeaths } from "../../../engine/workers/thread-deaths.ts";
 import { compilePipeline, compileSides, createKeys } from "../../../engine/workers/compile.ts";
+import { columnOfField } from "../column-of-field.ts";
 
 /** A file and an event of which it makes a dead letter. */
 export interface LetterCase {
@@ -187,17 +188,6 @@ function fieldsOf({ fields = [] }: LetterCase): SchemaField[] {
   });
 }
 
-/** Columns that take every value of a kind. */
-const columns: Record<SchemaField["type"], string> = {
-  string: "String",
-  bool: "Bool",
-  int: "Int64",
-  uint: "UInt64",
-  float: "Float64",
-  array: "String",
-  map: "String",
-};
-
 const ofOutput = new Map([
   ["string", "String"],
   ["bool", "Bool"],
@@ -206,7 +196,7 @@ const ofOutput = new Map([
 function mappingOf(given: LetterCase): Mapping[] {
   const { output, join, mapping, column } = given;
   const [first] = fieldsOf(given);
-  const usual = first === undefined ? "String" : columns[first.type];
+  const usual = first === undefined ? "String" : columnOfField[first.type];
   const name = output !== undefined || join !== undefined ? "out" : (first?.name ?? "");
   const wanted = output === undefined ? usual : (ofOutput.get(output.type) ?? "String");
   return (mapping ?? [[name, column ?? wanted] as const]).map(([of, column_type]) => ({

@@ -204,10 +204,11 @@ function hintOf(value: unknown, fits: (found: Instant) => boolean): string {
 }
 
 function toInstant(value: Value): Parsed | undefined {
-  const parsed = typeof value === "string" ? parseTime(value) : undefined;
-  if (parsed !== undefined) return parsed;
-  const found =
-    typeof value === "number" ? fromSeconds(value) : typeof value === "string" ? parseSeconds(value) : undefined;
+  if (typeof value === "string") return parseTime(value) ?? inUtc(parseSeconds(value));
+  return typeof value === "number" ? inUtc(fromSeconds(value)) : undefined;
+}
+
+function inUtc(found: Instant | undefined): Parsed | undefined {
   return found && { ...found, isLocal: false };
 }
 

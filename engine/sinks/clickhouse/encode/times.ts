@@ -30,8 +30,12 @@ export function isoText(instant: Instant, precision: number): string {
 
 /** The same without its zone. */
 export function wallText({ seconds, nanos }: Instant, precision: number): string {
-  const whole = secondText(seconds);
-  return precision === 0 ? whole : `${whole}.${String(nanos).padStart(9, "0").slice(0, precision)}`;
+  return secondText(seconds) + fractionText(nanos, precision);
+}
+
+/** A point and `precision` digits, further ones are cut; nothing for a precision of 0. */
+function fractionText(nanos: number, precision: number): string {
+  return precision === 0 ? "" : `.${String(nanos).padStart(9, "0").slice(0, precision)}`;
 }
 
 let remembered = { seconds: 0, text: "1970-01-01T00:00:00" };
@@ -201,7 +205,7 @@ export function parseClock(value: string | number): Clock | undefined {
   const [found, sign = "", hours, minutes, seconds, fraction = ""] = clockLayout.exec(String(value)) ?? [];
   if (found !== undefined) {
     const whole = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-    return { isNegative: sign !== "", seconds: whole, nanos: Number(fraction.padEnd(9, "0")) };
+    return { isNegative: sign !== "", seconds: whole, nanos: nanosOf(fraction) };
   }
   if (typeof value === "string" && !secondsText.test(value)) return undefined;
   const number = Number(value);
@@ -213,6 +217,5 @@ export function parseClock(value: string | number): Clock | undefined {
 export function clockText({ isNegative, seconds, nanos }: Clock, precision: number): string {
   const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
   const text = parts.map((part) => String(part).padStart(2, "0")).join(":");
-  const fraction = precision === 0 ? "" : `.${String(nanos).padStart(9, "0").slice(0, precision)}`;
-  return `${isNegative ? "-" : ""}${text}${fraction}`;
+  return `${isNegative ? "-" : ""}${text}${fractionText(nanos, precision)}`;
 }
