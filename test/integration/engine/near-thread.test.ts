@@ -23,6 +23,7 @@ test("threads come from where the settings say, and a pipeline whose thread died
     first!.die(new Error("killed by the test"));
     await running.until("near", () => threads.length > 1);
     expect(running.log.lines.map(({ fields }) => fields["error"])).toContain("killed by the test");
+    await expect.poll(() => [...first!.running]).toEqual([]);
     await running.engine.stop("near");
     expect(running.engine.get("near").status).toBe("Stopped");
   } finally {
