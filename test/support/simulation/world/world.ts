@@ -734,7 +734,18 @@ export class World {
     if (pending_batches > 0) yield `${id} has ${pending_batches} pending batches`;
     if (join !== undefined && join.waiting > 0) yield `${id} has ${join.waiting} joined rows that wait`;
     if (stream?.messages !== 0) yield `${id} has ${stream?.messages ?? "unknown"} events in its stream`;
+    const elsewhere = this.#pendingElsewhere(index);
+    if (elsewhere > 0) yield `${id} has ${elsewhere} pending batches in the Sluice that it was taken over from`;
     for (const text of this.#unreadOf(index)) yield `${id} ${text}`;
+  }
+
+  /** The batches that the other Sluice still writes, as it does not know yet that it was taken over from. */
+  #pendingElsewhere(index: number): number {
+    const { engine } = (this.#places[index]!.on === "first" ? this.#second : this.#sluice) ?? {};
+    const id = pipelineId(index);
+    if (engine?.list().some(({ pipeline_id }) => pipeline_id === id) !== true) return 0;
+    const { paused, pending_batches } = engine.health(id);
+    return paused?.class === "owner" ? 0 : pending_batches;
   }
 
   /** What of its topic is not read, as far as the group says. */
