@@ -15,6 +15,7 @@ export {
 } from "./expression/index.ts";
 export type { FreeName, TransformExpression } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";
+export { geometries } from "./sinks/clickhouse/columns/geometries.ts";
 export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
 export { storesNull } from "./sinks/clickhouse/columns/nulls.ts";
 export { EngineError } from "./core/errors.ts";

@@ -18,8 +18,8 @@ export interface BatchContext {
 export interface FedField extends SchemaField {
   /** Whether its value may be null; absent: as `required` says. */
   mayBeNull?: boolean;
-  /** Whether it holds the value of a data point: where the event's `flags` say that none was recorded, it is null. */
-  isRecorded?: true;
+  /** Of a field that is null where no value was recorded, and never a zero: whether an event says so. */
+  isUnrecorded?: (event: Record<string, unknown>) => boolean;
 }
 
 /** The result of a transform: each event that it was given is in exactly one of these. */

@@ -2,11 +2,11 @@ import { otlpFields } from "../../../schemas/otlp-fields.ts";
 import type { OtlpSourceConfig } from "../../../schemas/pipeline.ts";
 import type { SourceKind } from "../../core/source-kind.ts";
 import type { FedField } from "../../core/transform.ts";
-import { valueFields } from "./unrecorded.ts";
+import { isUnrecorded, valueFields } from "./unrecorded.ts";
 
 const values = new Set(Object.values(valueFields).flat());
 const metricFields = otlpFields["otlp.metrics"].map((field): FedField => {
-  return values.has(field.name) ? { ...field, isRecorded: true } : field;
+  return values.has(field.name) ? { ...field, isUnrecorded } : field;
 });
 
 /** Telemetry that exporters push over gRPC and HTTP: a source for each signal. */

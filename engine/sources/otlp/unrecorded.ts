@@ -14,6 +14,11 @@ export const valueFields: Readonly<Record<MetricKindName, readonly string[]>> = 
   summary,
 };
 
+/** Whether an event is a data point of which no value was recorded: bit 0 of its flags. */
+export function isUnrecorded({ flags }: Record<string, unknown>): boolean {
+  return typeof flags === "number" && flags % 2 === 1;
+}
+
 /** Column types that hold NULL. */
 const nullable = /^\s*(?:LowCardinality\(\s*)?(?:Nullable|Variant|Dynamic)\b/;
 

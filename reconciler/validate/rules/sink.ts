@@ -2,7 +2,7 @@ import { didYouMean, found, printable, type Problem } from "../../language/probl
 import type { Rule, View } from "../../language/view.ts";
 import { fieldType, optionalFields, sinkFeeds } from "./feeds.ts";
 import { mustBeDuration, mustDiffer, mustNameField } from "./references.ts";
-import { canFeed, isProblem, parseColumnType, storesNull } from "../../../engine/language.ts";
+import { canFeed, geometries, isProblem, parseColumnType, storesNull } from "../../../engine/language.ts";
 
 /** Rules of `sink` (docs/reference/pipeline.md). */
 export const sinkRules: readonly Rule[] = [mappingPresent, mappingNames, columnNames, delay];
@@ -62,13 +62,7 @@ const others = [
   "IPv6",
   "JSON",
   "Dynamic",
-  "Point",
-  "Ring",
-  "LineString",
-  "MultiLineString",
-  "Polygon",
-  "MultiPolygon",
-  "Geometry",
+  ...geometries.keys(),
 ];
 const names = [...sizes.flatMap((bits) => [`Int${bits}`, `UInt${bits}`]), ...others];
 

@@ -4,6 +4,7 @@ import type { Block } from "../../../engine/core/sink.ts";
 import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
 import type { RealColumn } from "../../../engine/sinks/clickhouse/encode/row-column.ts";
 import { RowEncoder } from "../../../engine/sinks/clickhouse/encode/row-encoder.ts";
+import { isUnrecorded } from "../../../engine/sources/otlp/unrecorded.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { encoded } from "../../support/encoded.ts";
 
@@ -656,7 +657,7 @@ test("the zero that stands for null is not told as a value of the event", () => 
 
 test("a point without a recorded value is never a 0, where the table's column is not Nullable as the file says", () => {
   const mapping = [{ name: "f", column_name: "c", column_type: "Nullable(Float64)" }];
-  const fields = [{ name: "f", type: "float" as const, isRecorded: true as const }];
+  const fields = [{ name: "f", type: "float" as const, isUnrecorded }];
   const encoder = new RowEncoder(mapping, fields, new Map([["c", { type: { kind: "Float", bits: 64 } }]]));
   const events = ['{"flags":2,"f":null}', '{"flags":3,"f":null}', '{"flags":1,"f":2}'];
   const { body, rejected } = encoded(

@@ -26,8 +26,8 @@ export interface Column {
   read: ReadField;
   /** As `read`, but null where that gives a zero for it. */
   given: ReadField;
-  /** The converter writes null, or does so unless no value was recorded, or the row goes without the column, or it is refused. */
-  whenNull: "converted" | "recorded" | "omitted" | "refused";
+  /** The converter writes null, or the row goes without the column, or it is refused: always, or where no value was recorded. */
+  whenNull: "converted" | "omitted" | "refused" | Required<FedField>["isUnrecorded"];
   /** It gets a zero value for null, which its field may be. */
   mayBeZeroed: boolean;
   /** Writes the usual values, as the converter would. */
@@ -117,14 +117,9 @@ function readerOf(
     read: zero === undefined ? given : (record) => given(record) ?? zero,
     given,
     // The receiver leaves such points out, unless the file says that the column is Nullable.
-    whenNull: field?.isRecorded === true && isNullable(configured) ? "recorded" : "converted",
+    whenNull: (isNullable(configured) ? field?.isUnrecorded : undefined) ?? "converted",
     mayBeZeroed: rule === undefined && (field?.mayBeNull ?? isOptional),
   };
-}
-
-/** Whether an event is a data point of which no value was recorded: bit 0 of its flags. */
-export function isUnrecorded({ flags }: Record<string, unknown>): boolean {
-  return typeof flags === "number" && flags % 2 === 1;
 }
 
 /** The converter reads values without a declared type, by their JSON kind. */

@@ -7,7 +7,7 @@ import type { RowWalks } from "../../../event/raw-json.ts";
 import { isStructured } from "../columns/column-type.ts";
 import { rowWalksOf, RawEvents } from "./raw-rows.ts";
 import { type RowBody, constantOf } from "./row-body.ts";
-import { type Column, columnOf, isUnrecorded, type NullRule, type RealColumn } from "./row-column.ts";
+import { type Column, columnOf, type NullRule, type RealColumn } from "./row-column.ts";
 import { configuredType } from "../columns/column-grammar.ts";
 import { shown } from "./values.ts";
 
@@ -105,12 +105,11 @@ export class RowEncoder {
     let isFirst = true;
     for (const { first, next, read, whenNull, direct, converter } of this.#columns) {
       const found = read(value);
-      if (whenNull !== "converted" && (found === null || found === undefined)) {
-        if (whenNull === "omitted") continue;
-        if (whenNull === "refused" || isUnrecorded(value)) {
-          body.cutTo(length);
-          return false;
-        }
+      const fate = fateOf(whenNull, found, value);
+      if (fate === "omitted") continue;
+      if (fate !== "converted") {
+        body.cutTo(length);
+        return false;
       }
       body.addConstant(isFirst ? first : next);
       isFirst = false;
@@ -164,15 +163,25 @@ const expectedRecorded =
 const expectedDigits =
   "expected a number with digits that a 64-bit float holds (a whole one without a point or an exponent, or a string, keeps more)";
 
+/** What a column does with what it read from an event: the last two make the event a dead letter. */
+function fateOf(
+  whenNull: Column["whenNull"],
+  found: unknown,
+  event: Record<string, unknown>,
+): "converted" | "omitted" | "refused" | "unrecorded" {
+  if (whenNull === "converted" || (found !== null && found !== undefined)) return "converted";
+  if (typeof whenNull === "string") return whenNull;
+  return whenNull(event) ? "unrecorded" : "converted";
+}
+
 /** Why a value does not fit a column; empty where it does. `lost` is a number in it whose digits a parse changed. */
 function misfitOf(column: Column, value: Record<string, unknown>, lost: string | undefined): string[] {
   const { read, given, whenNull, converter, subject } = column;
   const found = read(value);
-  if (whenNull !== "converted" && (found === null || found === undefined)) {
-    if (whenNull === "omitted") return [];
-    if (whenNull === "refused") return [`${subject}: expected a value, as x-sluice.null is reject, got null`];
-    if (isUnrecorded(value)) return [`${subject}: ${expectedRecorded}`];
-  }
+  const fate = fateOf(whenNull, found, value);
+  if (fate === "omitted") return [];
+  if (fate === "refused") return [`${subject}: expected a value, as x-sluice.null is reject, got null`];
+  if (fate === "unrecorded") return [`${subject}: ${expectedRecorded}`];
   if (converter.convert(found) !== undefined)
     return lost === undefined || !column.needsDigits
       ? []
