@@ -1,4 +1,5 @@
-import type { Kafka } from "kafkajs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Admin, type Kafka, KafkaJSProtocolError } from "kafkajs";
 import type { WithAdmin } from "./topics.ts";
 
 export interface GroupOffset {
@@ -8,6 +9,9 @@ export interface GroupOffset {
   offset: number;
   metadata: string | null;
 }
+
+/** What a broker answers that is about to be the coordinator of a group. */
+const loading: ReadonlySet<string> = new Set(["NOT_COORDINATOR_FOR_GROUP", "GROUP_LOAD_IN_PROGRESS"]);
 
 /** What consumer groups have committed. */
 export class KafkaGroups {
@@ -22,7 +26,7 @@ export class KafkaGroups {
   /** Of all topics, or of the one that is named; in the order of topics and partitions. */
   async offsets(groupId: string, topic?: string): Promise<GroupOffset[]> {
     const asked = { groupId, ...(topic !== undefined && { topics: [topic] }) };
-    const found = await this.#withAdmin((admin) => admin.fetchOffsets(asked));
+    const found = await this.#ofCoordinator((admin) => admin.fetchOffsets(asked));
     return found
       .flatMap((one) => one.partitions.map((at) => ({ topic: one.topic, ...at, offset: Number(at.offset) })))
       .toSorted((a, b) => a.topic.localeCompare(b.topic) || a.partition - b.partition);
@@ -30,7 +34,7 @@ export class KafkaGroups {
 
   /** `Stable`, `Empty` (no member), `Dead` (no such group), or a state of a rebalance. */
   async state(groupId: string): Promise<string> {
-    const { groups } = await this.#withAdmin((admin) => admin.describeGroups([groupId]));
+    const { groups } = await this.#ofCoordinator((admin) => admin.describeGroups([groupId]));
     return groups[0]?.state ?? "Dead";
   }
 
@@ -48,6 +52,21 @@ export class KafkaGroups {
       await consumer.commitOffsets(offsets.map((one) => ({ ...one, offset: String(one.offset), metadata })));
     } finally {
       await consumer.disconnect();
+    }
+  }
+
+  /**
+   * The answer of a group's coordinator. A broker that was just named so still loads the group, and says that it is none:
+   * it is asked again, as kafkajs does for members and not for these calls.
+   */
+  async #ofCoordinator<Answer>(ask: (admin: Admin) => Promise<Answer>): Promise<Answer> {
+    for (;;) {
+      try {
+        return await this.#withAdmin(ask);
+      } catch (error) {
+        if (!(error instanceof KafkaJSProtocolError) || !loading.has(error.type)) throw error;
+        await sleep(100);
+      }
     }
   }
 
