@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import type { Disk } from "./core/disk.ts";
+import type { EngineError } from "./core/errors.ts";
 import type { TableStore } from "./core/store.ts";
 import { type EmbeddedServer, LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
@@ -51,19 +52,28 @@ function spawnThread(): Worker {
   return new Worker(entryPoint("thread"));
 }
 
-/** Opens the store; its folder and the names of its files outlive a power cut. */
+/**
+ * Opens the store; its folder and the names of its files outlive a power cut. When it breaks, the process ends by an
+ * exception that nothing catches: what it holds in memory may not be on the disk, so that nothing may build on it.
+ */
 async function openDurably(folder: string, log: Log): Promise<TableStore> {
   let store: TableStore | undefined;
   try {
     await makeFolders(systemDisk, folder);
     await compact(folder, log);
-    store = Store.open(folder);
+    store = Store.open(folder, { onBroken: endProcess });
     await systemDisk.syncFolder(folder);
     return store;
   } catch (error) {
     await store?.close();
     throw storageError(error);
   }
+}
+
+function endProcess(error: EngineError): void {
+  setImmediate(() => {
+    throw error;
+  });
 }
 
 /** Gives free space of the store back to the disk. A start does not depend on it. */

@@ -1,13 +1,16 @@
 import { existsSync } from "node:fs";
 import { open as openFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { open, type RootDatabase } from "lmdb";
+import { type Database, open, type RootDatabase } from "lmdb";
 import { diskReserve } from "../core/disk.ts";
 import { systemDisk } from "../system/disk.ts";
 import { preallocateLockFile } from "./preallocation.ts";
 
 /** Less free space is left in the file: its next writes use it. */
 const leastGain = 64 * 1024 * 1024;
+
+/** What one transaction of the copy changes, in bytes. */
+const mostInTransaction = 8 * 1024 * 1024;
 
 /** What a compaction gave back; sizes in bytes. */
 export interface Compacted {
@@ -37,7 +40,7 @@ interface PageCounts {
  */
 export async function compactStore(path: string): Promise<Compacted | undefined> {
   const copy = `${path}.compact`;
-  await rm(copy, { force: true });
+  await removeStore(copy);
   if (!existsSync(path)) return undefined;
   try {
     const from = await copyUsed(path, copy);
@@ -47,8 +50,12 @@ export async function compactStore(path: string): Promise<Compacted | undefined>
     await systemDisk.syncFolder(dirname(path));
     return { from, to };
   } finally {
-    await rm(copy, { force: true });
+    await removeStore(copy);
   }
+}
+
+async function removeStore(path: string): Promise<void> {
+  for (const file of [path, `${path}-lock`]) await rm(file, { force: true });
 }
 
 /** Copies the used pages where that is worth it, and returns the size of all pages then. */
@@ -59,10 +66,38 @@ async function copyUsed(path: string, copy: string): Promise<number | undefined>
     const { used, all } = sizesOf(env);
     const isWorth = all - used >= leastGain && used < all / 2;
     if (!isWorth || (await systemDisk.freeBytes(path)) < used + diskReserve) return undefined;
-    await env.backup(copy, true);
+    await copyTables(env, copy);
     return all;
   } finally {
     await env.close();
+  }
+}
+
+/** Copies all tables into a new store, as bytes. It is not synced. */
+async function copyTables(env: RootDatabase, path: string): Promise<void> {
+  const copy = open({ path, noSubdir: true, maxDbs: 32, noSync: true });
+  try {
+    for (const key of env.getKeys()) copyTable(tableOf(env, String(key)), tableOf(copy, String(key)));
+  } finally {
+    await copy.close();
+  }
+}
+
+function tableOf(env: RootDatabase, name: string): Database<Buffer, Buffer> {
+  return env.openDB({ name, encoding: "binary", keyEncoding: "binary" });
+}
+
+function copyTable(from: Database<Buffer, Buffer>, to: Database<Buffer, Buffer>): void {
+  const entries = from.getRange()[Symbol.iterator]();
+  for (let next = entries.next(); next.done !== true;) {
+    // What a transaction has changed is in memory until it ends.
+    to.transactionSync(() => {
+      for (let bytes = 0; next.done !== true && bytes < mostInTransaction; next = entries.next()) {
+        const { key, value } = next.value;
+        to.putSync(key, value);
+        bytes += key.length + value.length;
+      }
+    });
   }
 }
 

@@ -16,9 +16,8 @@ const copyingDisks = new Set([0x9123683e, 0x2fc12fc1, 0xca451a4e]);
  * Room on the disk for what LMDB writes next: zeros at the end of its file, after the pages that it uses. No other
  * program can use it, as the blocks belong to the file.
  *
- * LMDB must never meet a full disk: its Node package (3.5.6) then writes a message of up to 126 bytes into a buffer of
- * 100, and the process dies of a corrupt heap, at once or later. So each write first calls `ensure`, and does not begin
- * without room.
+ * A full disk that LMDB meets breaks the store, which ends the process, and one that is noticed before is a pause. So each
+ * write first calls `ensure`, and does not begin without room.
  *
  * Some file systems write every change to new blocks, so that preallocation does not help there: the free space is checked before
  * each write.

@@ -41,6 +41,11 @@ export function isPassing(error: unknown): error is EngineError {
   return error instanceof EngineError && (error.code === "DISK_FULL" || error.code === "STORAGE_UNAVAILABLE");
 }
 
+/** Whether an error is one of a call of the system, by its name or its number. */
+export function isOfSystem(error: unknown): boolean {
+  return /^E(?!RR_)[A-Z0-9]+$/.test(codeOf(error));
+}
+
 /** The system's name of an error; LMDB gives its number. */
 function codeOf(cause: unknown): string {
   const code: unknown = (cause as { code?: unknown } | undefined)?.code;

@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
-import type { EngineError } from "../core/errors.ts";
+import { EngineError } from "../core/errors.ts";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
 import { type Group, GroupCommit } from "../flow/group-commit.ts";
 import { preallocateLockFile, Preallocation } from "./preallocation.ts";
-import { storageError } from "./storage-error.ts";
+import { isOfSystem, storageError } from "./storage-error.ts";
 
 /** A small change writes at most about this much: the pages that it touches in each table. */
 const changeBytes = 32 * 1024;
@@ -20,34 +20,46 @@ interface Write {
   bytes: number;
 }
 
+export interface StoreOptions {
+  /** Is called once, when the disk has failed a transaction or its sync. Nothing is written any more. */
+  onBroken?: (error: EngineError) => void;
+}
+
 /**
  * The small transactional store: catalog, journal, dead letters, in one LMDB file with one writer.
  *
  * All changes that wait at one moment become one transaction and share one sync, so that many pipelines cost one
  * fsync; each is a transaction of its own within that one, so that one that throws takes nothing of the others with it.
  * Reads see everything that was written, synced or not.
+ *
+ * Where the disk fails a transaction or its sync, what is in memory may differ from what is on the disk, and a later sync
+ * may answer OK for what this one has lost. So the store is broken then: it writes nothing more until it is opened again.
  */
 export class Store implements TableStore {
   readonly #env: RootDatabase;
   readonly #preallocation: Preallocation;
+  readonly #onBroken: (error: EngineError) => void;
+  /** Why it writes nothing any more. */
+  #broken: EngineError | undefined;
   readonly #writes = new GroupCommit<Write>({
     write: async (group) => this.#commit(group),
     inTurn: (write) => nextTurn().then(write),
   });
 
-  private constructor(env: RootDatabase, path: string) {
+  private constructor(env: RootDatabase, path: string, { onBroken = () => undefined }: StoreOptions) {
     this.#env = env;
+    this.#onBroken = onBroken;
     this.#preallocation = new Preallocation(path, () => usedBytes(env));
   }
 
   /** Throws DISK_FULL without room for the writes of a start, and STORAGE_FAILED. */
-  static open(folder: string): Store {
+  static open(folder: string, options: StoreOptions = {}): Store {
     const path = storePath(folder);
     let store: Store | undefined;
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       preallocateLockFile(`${path}-lock`);
-      store = new Store(open({ path, noSubdir: true, maxDbs: 32 }), path);
+      store = new Store(open({ path, noSubdir: true, maxDbs: 32 }), path, options);
       store.#preallocation.ensure(0);
       return store;
     } catch (error) {
@@ -66,6 +78,7 @@ export class Store implements TableStore {
   }
 
   checkRoom(bytes: number): void {
+    throwIfAny(this.#broken);
     try {
       this.#preallocation.checkFree(bytes);
     } catch (error) {
@@ -79,18 +92,35 @@ export class Store implements TableStore {
 
   // Always the synchronous transaction: on a full disk lmdb's asynchronous one never answers (seen with 3.5.6).
   #commit(group: Group<Write>): void {
-    const failed = new Map<Write, EngineError>();
+    throwIfAny(this.#broken);
     try {
       this.#preallocation.ensure(group.items.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
-      this.#env.transactionSync(() => this.#makeAll(group.items, failed));
     } catch (error) {
       throw storageError(error);
+    }
+    const failed = new Map<Write, EngineError>();
+    let isOfChange = false;
+    try {
+      this.#env.transactionSync(() => {
+        isOfChange = true;
+        this.#makeAll(group.items, failed);
+        isOfChange = false;
+      });
+    } catch (error) {
+      throw isOfChange && !isOfSystem(error) ? storageError(error) : this.#breaks(error);
     }
     // The next transaction does not wait for the sync of this one.
     this.#env.flushed.then(
       () => group.resolve((write) => throwIfAny(failed.get(write))),
-      (error: unknown) => group.reject(storageError(error)),
+      (error: unknown) => group.reject(this.#breaks(error)),
     );
+  }
+
+  #breaks(cause: unknown): EngineError {
+    if (this.#broken !== undefined) return this.#broken;
+    this.#broken = storageError(cause);
+    this.#onBroken(this.#broken);
+    return this.#broken;
   }
 
   /** Makes changes, and notes those that throw: nothing of them is left. Throws where the only one does. */
@@ -101,6 +131,7 @@ export class Store implements TableStore {
         // Done when it returns, and throws what the change throws: the promise of its type is for changes that wait.
         void this.#env.childTransaction(write.change);
       } catch (error) {
+        if (isOfSystem(error)) throw error;
         failed.set(write, storageError(error));
       }
     }

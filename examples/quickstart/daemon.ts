@@ -106,6 +106,12 @@ export class Daemon {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
+  /** How it ended, such as `code 1` or `SIGKILL`; undefined while it runs. */
+  get ending(): string | undefined {
+    const { exitCode, signalCode } = this.#child;
+    return signalCode ?? (exitCode === null ? undefined : `code ${exitCode}`);
+  }
+
   /** Resolves when the child has ended. */
   async ended(): Promise<void> {
     if (!this.hasEnded) await once(this.#child, "exit");

@@ -1,31 +1,65 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { test } from "vitest";
 import { Store } from "../../engine/state/store.ts";
 import { SimulatedStore, SimulatedStoreFile } from "../support/simulation/store.ts";
-import { storeSuite } from "./store.ts";
+import { LoopDisk } from "../support/loop-disk.ts";
+import { requireOrSkip } from "../support/require-or-skip.ts";
+import { failsOnce, storeSuite } from "./store.ts";
 
 /** More than the disk of any test has. */
 const tooMuch = 2 ** 50;
 
-// No call of the system makes reads and writes of one file fail: such errors are for the simulated one alone.
-storeSuite("LMDB", ["DISK_FULL"], async () => {
+storeSuite("LMDB", async () => {
   const folder = await mkdtemp(join(tmpdir(), "sluice-store-"));
   return {
     open: () => Store.open(folder),
-    failures: [{ code: "DISK_FULL", arrange: () => undefined, bytes: tooMuch }],
+    arrangeFull: () => tooMuch,
     clean: () => rm(folder, { recursive: true, force: true }),
   };
 });
 
-storeSuite("simulated", ["DISK_FULL", "STORAGE_UNAVAILABLE"], () => {
+storeSuite("simulated", () => {
   const file = new SimulatedStoreFile();
   return Promise.resolve({
     open: () => new SimulatedStore(file, (n) => n - 1),
-    failures: [
-      { code: "DISK_FULL", arrange: () => file.troubles.push("ENOSPC"), bytes: 0 },
-      { code: "STORAGE_UNAVAILABLE", arrange: () => file.troubles.push("EIO"), bytes: 0 },
-    ],
+    arrangeFull: () => {
+      file.troubles.push("ENOSPC");
+      return 0;
+    },
+    clean: () => Promise.resolve(),
+  });
+});
+
+const broken = "after the disk has failed it writes nothing, until it is opened again";
+
+test(`LMDB: ${broken}`, { tags: ["rest"] }, async ({ skip }) => {
+  requireOrSkip(LoopDisk.obstacle("ext4"), skip);
+  const folder = await mkdtemp(join(tmpdir(), "sluice-store-"));
+  const disk = LoopDisk.make("ext4", join(folder, "image"), join(folder, "disk"));
+  try {
+    await failsOnce({
+      open: (onBroken = () => undefined) => Store.open(join(disk.folder, "state"), { onBroken }),
+      fail: () => disk.fail("read-only"),
+      mend: async () => {
+        await disk.unmount();
+        disk.mount();
+      },
+      clean: () => Promise.resolve(),
+    });
+  } finally {
+    disk.leave();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test(`simulated: ${broken}`, async () => {
+  const file = new SimulatedStoreFile();
+  await failsOnce({
+    open: (onBroken) => new SimulatedStore(file, (n) => n - 1, onBroken),
+    fail: () => file.troubles.push("EIO"),
+    mend: async () => file.crash((n) => n - 1),
     clean: () => Promise.resolve(),
   });
 });

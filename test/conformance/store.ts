@@ -3,20 +3,17 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EngineError } from "../../engine/index.ts";
 import type { Table, TableStore } from "../../engine/core/store.ts";
 
-/** An error of the disk that a store can be made to meet. */
-export interface StoreFailure {
-  /** The code of the engine's error. */
-  code: "DISK_FULL" | "STORAGE_UNAVAILABLE";
-  /** The next write meets it. */
-  arrange: () => void;
-  /** How many bytes that write says that it puts, at the most. */
-  bytes: number;
+export interface StoreUnderTest {
+  /** Opens it; each time the same store. `onBroken` is called when its disk has failed. */
+  open(onBroken?: () => void): TableStore;
+  clean(): Promise<void>;
 }
 
-export interface StoreUnderTest {
-  /** Opens it; each time the same store. */
-  open(): TableStore;
-  clean(): Promise<void>;
+/** A store whose disk can be made to fail. */
+export interface FailingStore extends StoreUnderTest {
+  fail(): void;
+  /** Mends the disk of a store that is closed. */
+  mend(): Promise<void>;
 }
 
 type Key = [pipeline: string, number: number] | [pipeline: string, number: number, block: number];
@@ -40,12 +37,8 @@ const changes = fc.array(
   { maxLength: 6 },
 );
 
-/** What every store does. `make` makes a store, and the errors of its disk that it can be made to meet. */
-export function storeSuite(
-  title: string,
-  failures: readonly StoreFailure["code"][],
-  make: () => Promise<StoreUnderTest & { failures: readonly StoreFailure[] }>,
-): void {
+/** What every store does. `make` makes a store; `arrangeFull` lets the next write meet a full disk, and says how many bytes it puts. */
+export function storeSuite(title: string, make: () => Promise<StoreUnderTest & { arrangeFull: () => number }>): void {
   describe(title, () => {
     let made: Awaited<ReturnType<typeof make>>;
     let store: TableStore;
@@ -174,13 +167,12 @@ export function storeSuite(
       expect([...table.getKeys()]).toEqual(["a", "b"]);
     });
 
-    test.each(failures)("after %s nothing of the turn is there, and the next one is made", async (code) => {
+    test("without room nothing of the turn is there, and the next one is made", async () => {
       const table = store.table<number, number>("values");
       await store.write(() => table.putSync(0, 0));
-      const { arrange, bytes } = made.failures.find((failure) => failure.code === code)!;
-      arrange();
+      const bytes = made.arrangeFull();
       const answers = await Promise.allSettled([1, 2].map((key) => store.write(() => table.putSync(key, key), bytes)));
-      const failed = { status: "rejected", reason: { code } };
+      const failed = { status: "rejected", reason: { code: "DISK_FULL" } };
       expect(answers).toMatchObject([failed, failed]);
       expect([...table.getKeys()]).toEqual([0]);
       await store.write(() => table.putSync(3, 3));
@@ -232,6 +224,28 @@ export function storeSuite(
       },
     );
   });
+}
+
+/** What a store does whose disk fails. */
+export async function failsOnce(made: FailingStore): Promise<void> {
+  let broken = 0;
+  const store = made.open(() => (broken += 1));
+  const table = store.table<number, number>("values");
+  await store.write(() => table.putSync(0, 0));
+  made.fail();
+  const answers = await Promise.allSettled([1, 2].map((key) => store.write(() => table.putSync(key, key))));
+  const failed = { status: "rejected", reason: { code: "STORAGE_UNAVAILABLE" } };
+  expect(answers).toMatchObject([failed, failed]);
+  await expect(store.write(() => expect.unreachable())).rejects.toMatchObject({ code: "STORAGE_UNAVAILABLE" });
+  expect(() => store.checkRoom(0)).toThrow(expect.objectContaining({ code: "STORAGE_UNAVAILABLE" }));
+  expect(broken).toBe(1);
+  await store.close();
+  await made.mend();
+  const again = made.open();
+  const kept = again.table<number, number>("values");
+  expect(kept.get(0)).toBe(0);
+  await again.write(() => kept.putSync(3, 3));
+  await again.close();
 }
 
 function change(table: Table<number, Key>, key: Key, value: number | undefined): void {

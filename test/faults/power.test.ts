@@ -9,13 +9,14 @@ import { EventMix } from "./event-mix.ts";
 import { findAll } from "./found.ts";
 import { Ledger } from "./ledger.ts";
 import { died } from "./patience.ts";
-import { LoopDisk } from "./power/loop-disk.ts";
-import { losePower } from "./power/power.ts";
+import { LoopDisk } from "../support/loop-disk.ts";
+import { failAgain } from "./power/power.ts";
 import { brokenByPower } from "./power/report.ts";
 import { Poster } from "./poster.ts";
 import { Trap } from "./trap.ts";
 import { fileOf, variantOf } from "./variants.ts";
 
+const machine = { system: "ext4", diskOf: "both", hasChattr: true, pace: "dense" } as const;
 const seed = Number(process.env["FAULTS_SEED"] ?? Date.now() % 2 ** 31);
 
 test(
@@ -23,9 +24,20 @@ test(
   { timeout: 400_000 },
   async ({ skip }) => {
     requireOrSkip(LoopDisk.obstacle("ext4"), skip);
-    const reports = await losePower({ system: "ext4", cut: "both", hasChattr: true, pace: "dense", cuts: 2, seed });
+    const reports = await failAgain({ ...machine, failure: "power", failures: 2, seed });
     expect(brokenByPower(reports)).toEqual([]);
     expect(reports.map(({ uncertain }) => uncertain)).toEqual(reports.map(() => 0));
+  },
+);
+
+test(
+  `a disk turns read-only: Sluice ends itself, and nothing that was answered is lost or doubled (FAULTS_SEED=${seed})`,
+  { timeout: 400_000 },
+  async ({ skip }) => {
+    requireOrSkip(LoopDisk.obstacle("ext4"), skip);
+    const reports = await failAgain({ ...machine, failure: "read-only", failures: 2, seed });
+    expect(brokenByPower(reports)).toEqual([]);
+    expect(reports[0]!.endings).toEqual(["code 1", "code 1"]);
   },
 );
 

@@ -17,7 +17,7 @@ import { brokenBy, suffer, tooMuchMemory } from "./outages.ts";
 import { takeOverKafka } from "./owners/owners.ts";
 import { plantFaults } from "./planted.ts";
 import { brokenByPower, unseenByPower } from "./power/report.ts";
-import { cutAllPower } from "./power/rounds.ts";
+import { cutAllPower, failAllDisks } from "./power/rounds.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
@@ -53,6 +53,7 @@ const faults: Record<string, Fault> = {
   cases: { kills: 0, events: 0, run: runCases },
   crash: { kills: 50, events: 0, run: runCrash },
   delivery: { kills: 100, events: 0, run: runDelivery },
+  disk: { kills: 100, events: 0, run: runDisk },
   external: { kills: 30, events: 0, run: runExternal },
   kafka: { kills: 30, events: 1_000_000, run: runKafka },
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
@@ -168,9 +169,15 @@ async function runPlanted(): Promise<boolean> {
 }
 
 /** Kills are power cuts. FAULTS_ONLY, a pattern, picks rounds by their names. */
-async function runPower({ kills: cuts, seed }: Options): Promise<boolean> {
-  const reports = await cutAllPower({ cuts, seed, log: (line) => console.log(line) });
+async function runPower({ kills: failures, seed }: Options): Promise<boolean> {
+  const reports = await cutAllPower({ failures, seed, log: (line) => console.log(line) });
   return isUnbroken([...brokenByPower(reports), ...unseenByPower(reports)]);
+}
+
+/** Kills are failures of a disk. FAULTS_ONLY, a pattern, picks rounds by their names. */
+async function runDisk({ kills: failures, seed }: Options): Promise<boolean> {
+  const reports = await failAllDisks({ failures, seed, log: (line) => console.log(line) });
+  return isUnbroken(brokenByPower(reports));
 }
 
 async function runReconcile(): Promise<boolean> {

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../../../engine/index.ts";
+import { EngineError, type Log } from "../../../engine/index.ts";
 import { hiding } from "../../../engine/language.ts";
 
 /** Milliseconds for finding the secrets that the report must not show. */
 const patience = 2_000;
+
+const ofDefect = "Sluice ends because of a defect: please report it (SECURITY.md, CONTRIBUTING.md).";
 
 export interface CrashReportOptions {
   log: Pick<Log, "error">;
@@ -12,7 +14,8 @@ export interface CrashReportOptions {
 
 /**
  * Reports an exception that nothing caught as the last line of the log, and ends the process with code 1. Its text may
- * repeat what a peer has sent, so secrets are hidden in it. Where they are not found in time, the text is left out.
+ * repeat what a peer has sent, so secrets are hidden in it. Where they are not found in time, the text is left out. An
+ * error of the engine is no defect: it says what the engine cannot go on without.
  */
 export class CrashReport {
   readonly #options: CrashReportOptions;
@@ -42,10 +45,11 @@ export class CrashReport {
 
   async #end(cause: unknown): Promise<void> {
     const { log, exit } = this.#options;
-    const stack = (cause instanceof Error ? cause.stack : undefined) ?? String(cause);
+    const isExpected = cause instanceof EngineError;
+    const stack = isExpected ? cause.message : ((cause instanceof Error ? cause.stack : undefined) ?? String(cause));
     const secrets = await Promise.race([this.#secrets(), sleep(patience, undefined)]);
     const error = secrets === undefined ? withoutText(cause, stack) : hiding(secrets)(stack);
-    log.error({ error }, "Sluice ends because of a defect: please report it (SECURITY.md, CONTRIBUTING.md).");
+    log.error({ error }, isExpected ? "Sluice ends: start it again when the cause is gone." : ofDefect);
     exit(1);
   }
 

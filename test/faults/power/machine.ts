@@ -1,22 +1,30 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Daemon, DaemonOptions } from "../../../examples/quickstart/daemon.ts";
 import { childrenOf, Workplace } from "../../support/daemon.ts";
-import { type FileSystem, LoopDisk } from "./loop-disk.ts";
+import { type DiskFailure, type FileSystem, LoopDisk } from "../../support/loop-disk.ts";
 
-/** Whose disk loses its power: one for both, or one of two. All processes end with either. */
-export type PowerCut = "both" | "Sluice" | "ClickHouse";
+/** Whose disk fails: one for both, or one of two. */
+export type DiskOwner = "both" | "Sluice" | "ClickHouse";
+
+/** The machine loses its power, and all processes end; or a disk fails, and they live on. */
+export type Failure = "power" | DiskFailure;
+
+/** So long a process lives on with a disk that has failed, in milliseconds: longer than to the next write of any part. */
+const endures = 3_000;
 
 export interface MachineOptions {
   system: FileSystem;
-  cut: PowerCut;
+  failure: Failure;
+  diskOf: DiskOwner;
   /** Whether ClickHouse's logs can be kept on disk write by write. */
   hasChattr: boolean;
 }
 
 type Start = Pick<DaemonOptions, "args" | "listeners" | "env">;
 
-/** A machine that runs `sluice run`, and loses its power. */
+/** A machine that runs `sluice run`, and loses its power or a disk. */
 export class Machine {
   readonly place: Workplace;
   readonly #options: MachineOptions;
@@ -24,6 +32,8 @@ export class Machine {
   readonly #disks: readonly LoopDisk[];
   readonly #failing: readonly LoopDisk[];
   readonly #killDaemon = (): void => this.#kill();
+  /** How processes ended that a failed disk ended, such as `code 1`. */
+  readonly endings: string[] = [];
   #daemon: Daemon | undefined;
 
   private constructor(place: Workplace, options: MachineOptions, disks: readonly LoopDisk[], failing: LoopDisk[]) {
@@ -36,15 +46,15 @@ export class Machine {
 
   static async make(options: MachineOptions): Promise<Machine> {
     const place = await Workplace.make();
-    const { system, cut } = options;
+    const { system, diskOf } = options;
     const disks: LoopDisk[] = [];
     try {
       const own = LoopDisk.make(system, join(place.path, "sluice.img"), place.dataDir);
       disks.push(own);
-      if (cut === "both") return new Machine(place, options, disks, disks);
+      if (diskOf === "both") return new Machine(place, options, disks, disks);
       const clickhouse = LoopDisk.make(system, join(place.path, "clickhouse.img"), join(place.dataDir, "clickhouse"));
       disks.push(clickhouse);
-      return new Machine(place, options, disks, [cut === "Sluice" ? own : clickhouse]);
+      return new Machine(place, options, disks, [diskOf === "Sluice" ? own : clickhouse]);
     } catch (error) {
       for (const disk of disks.toReversed()) disk.leave();
       await place.clean();
@@ -59,14 +69,25 @@ export class Machine {
     return this.#daemon;
   }
 
-  /** Everything ends at once, and what was not synced is gone. The disks are there again when this resolves. */
-  async losePower(): Promise<void> {
+  /** What was not synced may be gone. All processes have ended, and the disks are there again when this resolves. */
+  async fail(): Promise<void> {
     const daemon = this.#daemon!;
-    LoopDisk.cut(this.#failing, [daemon.pid, ...childrenOf(daemon.pid, "")]);
+    const { failure } = this.#options;
+    const children = childrenOf(daemon.pid, "");
+    if (failure === "power") LoopDisk.cut(this.#failing, [daemon.pid, ...children]);
+    else await this.#outlive(failure);
+    this.#kill(children);
     await daemon.ended();
     for (const disk of this.#disks.toReversed()) await disk.unmount();
     for (const disk of this.#disks) disk.mount();
     await this.#beginAnotherRun();
+  }
+
+  async #outlive(failure: DiskFailure): Promise<void> {
+    for (const disk of this.#failing) disk.fail(failure);
+    const daemon = this.#daemon!;
+    await Promise.race([daemon.ended(), sleep(endures)]);
+    if (daemon.ending !== undefined) this.endings.push(daemon.ending);
   }
 
   async clean(): Promise<void> {
@@ -90,10 +111,11 @@ export class Machine {
     await writeFile(path, JSON.stringify({ ...kept, unsynced_in: "the run before" }));
   }
 
-  #kill(): void {
+  #kill(children: readonly number[] = []): void {
     const daemon = this.#daemon;
-    if (daemon === undefined || daemon.hasEnded) return;
-    for (const pid of [...childrenOf(daemon.pid, ""), daemon.pid]) {
+    if (daemon === undefined) return;
+    const own = daemon.hasEnded ? [] : [...childrenOf(daemon.pid, ""), daemon.pid];
+    for (const pid of new Set([...children, ...own])) {
       try {
         process.kill(pid, "SIGKILL");
       } catch (error) {

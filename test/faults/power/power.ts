@@ -19,8 +19,8 @@ import { WebhookSubject } from "./webhook-subject.ts";
 
 export interface RoundOptions extends MachineOptions {
   pace: Pace;
-  /** Power cuts. */
-  cuts: number;
+  /** How often the machine, or its disk, fails. */
+  failures: number;
   seed: number;
   /** Pipelines that read from it are there only with it. */
   kafka?: TestKafka;
@@ -34,16 +34,18 @@ export interface PowerReport extends Found {
   /** Batches taken from the journal by a start, and those of which it was not known whether they were written. */
   replayed: number;
   uncertain: number;
+  /** How processes ended that a failed disk ended, such as `code 1`. */
+  endings: readonly string[];
 }
 
 /** Longer than it takes to write what is left of a load, in milliseconds. */
 const settleLimit = 300_000;
 
 /**
- * Sends to several pipelines of one machine, which loses its power again and again and is started each time; then counts.
- * A third of the cuts come while it recovers from the one before.
+ * Sends to several pipelines of one machine, which fails again and again and is started each time; then counts. A third of
+ * the failures come while it recovers from the one before.
  */
-export async function losePower(options: RoundOptions): Promise<PowerReport[]> {
+export async function failAgain(options: RoundOptions): Promise<PowerReport[]> {
   const machine = await Machine.make(options);
   const round = new Round(machine, options);
   try {
@@ -68,22 +70,22 @@ class Round {
   }
 
   async run(): Promise<PowerReport[]> {
-    const { cuts, log = () => undefined } = this.#options;
+    const { failures, log = () => undefined } = this.#options;
     const start = await this.#prepare();
     this.#daemon = await this.#machine.start(start);
     for (const { pipeline_id } of this.#subjects) {
       await until(this.#daemon, `to have ${pipeline_id}`, async () => (await this.#daemon.health(pipeline_id)) && true);
     }
     for (const subject of this.#subjects) subject.begin();
-    for (let cut = 1; cut <= cuts; cut += 1) {
-      const isRecovered = cut === 1 || this.#random.below(3) > 0;
+    for (let nth = 1; nth <= failures; nth += 1) {
+      const isRecovered = nth === 1 || this.#random.below(3) > 0;
       if (isRecovered) for (const { pipeline_id } of this.#subjects) await this.#writing(pipeline_id);
       const milliseconds = this.#random.below(1_000);
       await sleep(milliseconds);
       await this.#sample();
-      await this.#machine.losePower();
+      await this.#machine.fail();
       this.#daemon = await this.#machine.start(start);
-      log(`cut ${cut} of ${cuts}, ${milliseconds} ms after its ${isRecovered ? "recovery" : "start"}`);
+      log(`failure ${nth} of ${failures}, ${milliseconds} ms after its ${isRecovered ? "recovery" : "start"}`);
     }
     await Promise.all(this.#subjects.map((subject) => subject.stop()));
     for (const subject of this.#subjects) {
@@ -141,7 +143,8 @@ class Round {
   async #report(subject: PowerSubject): Promise<PowerReport> {
     const { kafka: _kafka, log: _log, ...round } = this.#options;
     const { batches_replayed = 0, batches_uncertain = 0 } = this.#counters.of(subject.pipeline_id);
-    const seen = { replayed: batches_replayed, uncertain: batches_uncertain };
+    const { endings } = this.#machine;
+    const seen = { replayed: batches_replayed, uncertain: batches_uncertain, endings };
     return { round, subject: subject.name, ...(await subject.find(this.#daemon)), ...seen };
   }
 }

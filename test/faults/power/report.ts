@@ -7,6 +7,10 @@ export function brokenByPower(reports: readonly PowerReport[]): string[] {
     const counts = { lost, doubled: isCounted(report) ? 0 : report.doubled, strangers };
     const wrong = Object.entries(counts).filter(([, count]) => count > 0);
     const texts = wrong.map(([what, count]) => `${count} ${what} (${named.join("; ")})`);
+    // Sluice ends itself where its disk fails, with code 1.
+    texts.push(
+      ...report.endings.filter((ending) => ending !== "code 1").map((ending) => `a process ended by ${ending}`),
+    );
     if (accepted === 0) texts.push("nothing was accepted, so nothing was tested");
     return texts.map((text) => `${roundText(report)}, ${report.subject}: ${text}`);
   });
@@ -30,7 +34,7 @@ export function unseenByPower(reports: readonly PowerReport[]): string[] {
   ];
 }
 
-const widths = [9, 11, 41, 6, 10, 10, 10, 6, 9, 11] as const;
+const widths = [20, 11, 41, 6, 10, 10, 10, 6, 9, 11] as const;
 
 function line(cells: readonly (string | number)[]): string {
   return cells
@@ -42,7 +46,7 @@ export const powerHeading = line([
   "system",
   "disk of",
   "pipeline",
-  "cuts",
+  "times",
   "accepted",
   "rows",
   "replayed",
@@ -55,7 +59,7 @@ export const powerHeading = line([
 export function powerTable(reports: readonly PowerReport[]): string[] {
   const groups = new Map<string, PowerReport[]>();
   for (const report of reports) {
-    const key = [...diskOf(report), report.subject].join("/");
+    const key = [...placeOf(report), report.subject].join("/");
     groups.set(key, [...(groups.get(key) ?? []), report]);
   }
   return [powerHeading, ...[...groups.values()].map(groupLine)];
@@ -64,9 +68,9 @@ export function powerTable(reports: readonly PowerReport[]): string[] {
 function groupLine(group: readonly PowerReport[]): string {
   const sum = (count: (report: PowerReport) => number): number => group.reduce((total, one) => total + count(one), 0);
   return line([
-    ...diskOf(group[0]!),
+    ...placeOf(group[0]!),
     group[0]!.subject,
-    sum(({ round }) => round.cuts),
+    sum(({ round }) => round.failures),
     sum(({ accepted }) => accepted),
     sum(({ rows }) => rows),
     sum(({ replayed }) => replayed),
@@ -76,10 +80,10 @@ function groupLine(group: readonly PowerReport[]): string {
   ]);
 }
 
-function diskOf({ round: { system, hasChattr, cut } }: PowerReport): [system: string, disk: string] {
-  return [hasChattr ? system : `${system} -S`, cut];
+function placeOf({ round: { system, failure, hasChattr, diskOf } }: PowerReport): [system: string, disk: string] {
+  return [`${system}${hasChattr ? "" : " -S"}, ${failure}`, diskOf];
 }
 
-function roundText({ round: { system, hasChattr, cut, pace } }: PowerReport): string {
-  return `${system}${hasChattr ? "" : " without chattr"}, disk of ${cut}, ${pace}`;
+function roundText({ round: { system, failure, hasChattr, diskOf, pace } }: PowerReport): string {
+  return `${system}${hasChattr ? "" : " without chattr"}, ${failure}, disk of ${diskOf}, ${pace}`;
 }

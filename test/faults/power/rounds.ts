@@ -1,13 +1,13 @@
 import { brokerObstacle } from "../../support/kafka/obstacle.ts";
 import { KafkaBroker } from "../../support/kafka/broker.ts";
-import { type FileSystem, LoopDisk } from "./loop-disk.ts";
-import type { PowerCut } from "./machine.ts";
-import { losePower, type PowerReport, type RoundOptions } from "./power.ts";
+import { type FileSystem, LoopDisk } from "../../support/loop-disk.ts";
+import type { DiskOwner, Failure } from "./machine.ts";
+import { failAgain, type PowerReport, type RoundOptions } from "./power.ts";
 import { powerTable } from "./report.ts";
 
 export interface PowerOptions {
-  /** Power cuts, of all rounds together. */
-  cuts: number;
+  /** Of all rounds together. */
+  failures: number;
   seed: number;
   log: (line: string) => void;
 }
@@ -15,26 +15,45 @@ export interface PowerOptions {
 /** A pattern that picks rounds by their names, such as `xfs` or `Sluice`; all by default. */
 const only = new RegExp(process.env["FAULTS_ONLY"] ?? "");
 
-type Round = Pick<RoundOptions, "system" | "cut" | "pace" | "hasChattr">;
+type Round = Pick<RoundOptions, "system" | "failure" | "diskOf" | "pace" | "hasChattr">;
 
-/** Each disk of each file system, under dense and slow load; and once where no log can be kept write by write. */
-function rounds(): Round[] {
-  const systems: FileSystem[] = ["ext4", "xfs"];
-  const cuts: PowerCut[] = ["both", "Sluice", "ClickHouse"];
-  const paces = ["dense", "slow"] as const;
-  const all = systems.flatMap((system) =>
-    cuts.flatMap((cut) => paces.map((pace): Round => ({ system, cut, pace, hasChattr: true }))),
-  );
-  return [...all, { system: "ext4", cut: "both", pace: "dense", hasChattr: false }];
+const owners: readonly DiskOwner[] = ["both", "Sluice", "ClickHouse"];
+const paces = ["dense", "slow"] as const;
+
+/** Each disk of a file system, under dense and slow load. */
+function roundsOf(failure: Failure, system: FileSystem): Round[] {
+  return owners.flatMap((diskOf) => paces.map((pace) => ({ system, failure, diskOf, pace, hasChattr: true })));
 }
 
-function nameOf({ system, cut, pace, hasChattr }: Round): string {
-  return `${system}${hasChattr ? "" : " without chattr"}, disk of ${cut}, ${pace}`;
+/** Power goes also once where no log can be kept write by write. */
+const powerRounds: readonly Round[] = [
+  ...roundsOf("power", "ext4"),
+  ...roundsOf("power", "xfs"),
+  { system: "ext4", failure: "power", diskOf: "both", pace: "dense", hasChattr: false },
+];
+
+const diskRounds: readonly Round[] = [
+  ...roundsOf("read-only", "ext4"),
+  ...roundsOf("shut down", "ext4"),
+  ...roundsOf("shut down", "xfs"),
+];
+
+function nameOf({ system, failure, diskOf, pace, hasChattr }: Round): string {
+  return `${system}${hasChattr ? "" : " without chattr"}, ${failure}, disk of ${diskOf}, ${pace}`;
 }
 
 /** Cuts the power of machines of all kinds. Throws why there can be none here. */
-export async function cutAllPower({ cuts, seed, log }: PowerOptions): Promise<PowerReport[]> {
-  const chosen = rounds().filter((round) => only.test(nameOf(round)));
+export function cutAllPower(options: PowerOptions): Promise<PowerReport[]> {
+  return failAll(powerRounds, options);
+}
+
+/** Lets disks of all kinds fail while the processes live on. Throws why there can be none here. */
+export function failAllDisks(options: PowerOptions): Promise<PowerReport[]> {
+  return failAll(diskRounds, options);
+}
+
+async function failAll(rounds: readonly Round[], { failures, seed, log }: PowerOptions): Promise<PowerReport[]> {
+  const chosen = rounds.filter((round) => only.test(nameOf(round)));
   for (const system of new Set(chosen.map((round) => round.system))) {
     const obstacle = LoopDisk.obstacle(system);
     if (obstacle !== undefined) throw new Error(obstacle);
@@ -47,8 +66,8 @@ export async function cutAllPower({ cuts, seed, log }: PowerOptions): Promise<Po
   try {
     for (const [index, round] of chosen.entries()) {
       log(nameOf(round));
-      const share = { cuts: Math.ceil(cuts / chosen.length), seed: seed + index };
-      const told = await losePower({ ...round, ...share, kafka, log });
+      const share = { failures: Math.ceil(failures / chosen.length), seed: seed + index };
+      const told = await failAgain({ ...round, ...share, kafka, log });
       for (const line of powerTable(told)) log(line);
       reports.push(...told);
     }

@@ -30,6 +30,9 @@ export class SimulatedMachine {
     this.#state = new SimulatedStoreFile();
   }
 
+  /** Is called when the store of a process is broken, which ends it. */
+  onBroken: () => void = () => undefined;
+
   /** Errors that the next transactions of the store meet. */
   get storeTroubles(): ("ENOSPC" | "EIO")[] {
     return this.#state.troubles;
@@ -50,11 +53,17 @@ export class SimulatedMachine {
         return { path, id: this.#id, folder: (...names) => [path, ...names].join("/"), release };
       },
       openStore: () => {
-        const store = new SimulatedStore(this.#state, this.#draw);
+        const store = new SimulatedStore(this.#state, this.#draw, () => this.#broken());
         life.onEnd(() => store.end());
         return store;
       },
     };
+  }
+
+  #broken(): void {
+    // What was not synced may be on the disk.
+    this.#state.crash(this.#draw);
+    setImmediate(() => this.onBroken());
   }
 
   /** The process that owned it was killed: what it had written is there, as the machine goes on. */

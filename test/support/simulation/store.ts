@@ -1,3 +1,4 @@
+import type { EngineError } from "../../../engine/index.ts";
 import type { KeyRange, Table, TableKey, TableStore } from "../../../engine/core/store.ts";
 import { storageError } from "../../../engine/state/storage-error.ts";
 import type { Draw } from "./network.ts";
@@ -25,7 +26,7 @@ const slowestSync = 5;
 export class SimulatedStoreFile {
   readonly #synced = new Map<string, Rows>();
   #unsynced: Operation[][] = [];
-  /** Errors that the next transactions meet. */
+  /** Errors that the next transactions meet: there is no room for it, or the disk fails its sync. */
   readonly troubles: ("ENOSPC" | "EIO")[] = [];
 
   /** A copy, as a person makes a backup of it while nothing runs, or while everything does. */
@@ -83,10 +84,14 @@ export class SimulatedStore implements TableStore {
   /** Those that are scheduled or under way. */
   readonly #commits = new Set<Promise<void>>();
   #hasEnded = false;
+  readonly #onBroken: () => void;
+  #broken: EngineError | undefined;
 
-  constructor(file: SimulatedStoreFile, draw: Draw) {
+  /** `onBroken` is called when the disk has failed a sync: it writes nothing any more. */
+  constructor(file: SimulatedStoreFile, draw: Draw, onBroken: () => void = () => undefined) {
     this.#file = file;
     this.#draw = draw;
+    this.#onBroken = onBroken;
     this.#tables = file.load();
   }
 
@@ -118,6 +123,7 @@ export class SimulatedStore implements TableStore {
   }
 
   checkRoom(): void {
+    if (this.#broken !== undefined) throw this.#broken;
     if (this.#file.troubles[0] === "ENOSPC") throw this.#failure(this.#file.troubles.shift()!);
   }
 
@@ -147,14 +153,20 @@ export class SimulatedStore implements TableStore {
     this.#waiting = [];
     this.#isScheduled = false;
     if (this.#hasEnded) return;
-    const trouble = this.#file.troubles.shift();
-    if (trouble !== undefined) {
-      for (const { reject } of group) reject(this.#failure(trouble));
+    const trouble = this.#broken === undefined ? this.#file.troubles.shift() : undefined;
+    const refusal = this.#broken ?? (trouble === "ENOSPC" ? this.#failure(trouble) : undefined);
+    if (refusal !== undefined) {
+      for (const { reject } of group) reject(refusal);
       return;
     }
     const answers = group.map((write) => this.#make(write));
     this.#file.committed(this.#operations);
     this.#operations = [];
+    if (trouble !== undefined) {
+      this.#broken = this.#failure(trouble);
+      for (const { reject } of group) reject(this.#broken);
+      return this.#onBroken();
+    }
     await new Promise((resolve) => setTimeout(resolve, 1 + this.#draw(slowestSync)));
     if (this.#hasEnded) return;
     this.#file.sync();
@@ -173,7 +185,7 @@ export class SimulatedStore implements TableStore {
     }
   }
 
-  #failure(code: "ENOSPC" | "EIO"): Error {
+  #failure(code: "ENOSPC" | "EIO"): EngineError {
     return storageError(Object.assign(new Error(`${code}: simulated`), { code }));
   }
 }

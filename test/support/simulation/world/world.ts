@@ -39,6 +39,8 @@ const mostSteps = 300_000;
 const personAlters = 90_000;
 /** How long a person waits before looking at what does not go on. */
 const personComes = 10 * 60_000;
+/** So long after its end a supervisor starts a process again, in milliseconds. */
+const supervisorWaits = 200;
 /** How often a person looks whether another Sluice waits to be told that it may take over, in milliseconds. */
 const personLooks = 5_000;
 /** So long after a take-over the earlier Sluice has noticed it, in milliseconds. */
@@ -106,6 +108,7 @@ export class World {
     const draw = (n: number): number => this.#random.below(n);
     this.#network = new SimulatedNetwork(draw);
     this.#machine = new SimulatedMachine(draw);
+    this.#machine.onBroken = () => this.#kill({ milliseconds: supervisorWaits, isMended: false });
     this.#secondMachine = new SimulatedMachine(draw, "fedcba9876543210");
     const names = shape.pipelines.flatMap((of, index) => topicsOf(index, of));
     const topics = Object.fromEntries(names.map((name) => [name, partitions]));

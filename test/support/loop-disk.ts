@@ -1,10 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export type FileSystem = "ext4" | "xfs";
+
+/**
+ * What happens to a disk whose processes live on: its file system finds an error and turns read-only (ext4), or shuts down,
+ * so that each call answers EIO.
+ */
+export type DiskFailure = "read-only" | "shut down";
 
 /** Of a disk, in megabytes: XFS takes no less. */
 const megabytes = 600;
@@ -35,9 +41,11 @@ process.once("exit", () => {
 /** A file system of its own on a loop device, whose power can be cut. Needs root. */
 export class LoopDisk {
   readonly folder: string;
+  readonly #system: FileSystem;
   readonly #image: string;
 
-  private constructor(image: string, folder: string) {
+  private constructor(system: FileSystem, image: string, folder: string) {
+    this.#system = system;
     this.#image = image;
     this.folder = folder;
   }
@@ -65,9 +73,16 @@ export class LoopDisk {
     writeFileSync(image, "");
     truncateSync(image, megabytes * 1024 * 1024);
     execFileSync(`mkfs.${system}`, ["-q", image]);
-    const disk = new LoopDisk(image, folder);
+    const disk = new LoopDisk(system, image, folder);
     disk.mount();
     return disk;
+  }
+
+  /** It fails while the processes that use it live on. */
+  fail(failure: DiskFailure): void {
+    if (failure === "shut down") return LoopDisk.cut([this], []);
+    const device = execFileSync("findmnt", ["--noheadings", "--output", "SOURCE", this.folder], { encoding: "utf8" });
+    writeFileSync(`/sys/fs/ext4/${basename(device.trim())}/trigger_fs_error`, "a test");
   }
 
   /** The power of these goes, at once, and of a machine with these processes, which are dead when this returns or soon after. */
@@ -78,7 +93,8 @@ export class LoopDisk {
   /** Mounts it, as a start of the machine does: the file system repairs itself from its log. */
   mount(): void {
     mkdirSync(this.folder, { recursive: true });
-    execFileSync("mount", ["-o", "loop", this.#image, this.folder]);
+    const options = this.#system === "ext4" ? "loop,errors=remount-ro" : "loop";
+    execFileSync("mount", ["-o", options, this.#image, this.folder]);
     mounted.add(this);
   }
 

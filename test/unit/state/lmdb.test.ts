@@ -1,0 +1,14 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+/**
+ * From 3.0 to 3.5.6 a write that fails (a disk that turns read-only) writes a message of up to 126 bytes into a buffer of
+ * 100: the process dies of a corrupt heap, at once or later.
+ */
+test("the version of lmdb tells a failed write without a buffer that is too small", () => {
+  const inPackage = "../../../node_modules/lmdb/dependencies/lmdb/libraries/liblmdb/mdb.c";
+  const source = readFileSync(fileURLToPath(new URL(inPackage, import.meta.url)), "latin1");
+  expect(source).toContain("mdb_page_flush");
+  expect(source).not.toContain("Attempting to write page at position");
+});
