@@ -133,6 +133,12 @@ describe("a server that lacks something for a while is tried again, and says wha
       "too many files open: raise its limit of open files",
     ],
     [
+      "files, for its own waits",
+      573,
+      "Cannot open epoll descriptor: errno: 24, strerror: Too many open files.",
+      "too many files open: raise its limit of open files",
+    ],
+    [
       "files, of a listing",
       1001,
       "std::__fs::filesystem::filesystem_error: in directory_iterator: Too many open files",

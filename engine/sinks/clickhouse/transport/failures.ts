@@ -208,8 +208,8 @@ const systemErrors: readonly [errno: number, words: string, reason: string][] = 
 
 /** Codes whose text quotes an error of the operating system: files, folders, threads, the standard library. */
 const systemCodes: ReadonlySet<number> = new Set([
-  74, 75, 76, 77, 87, 88, 172, 173, 204, 214, 239, 240, 272, 273, 294, 298, 299, 301, 363, 400, 411, 424, 425, 439, 458,
-  460, 463, 531, 566, 586, 635, 641, 1000, 1001, 1002,
+  74, 75, 76, 77, 87, 88, 172, 173, 204, 214, 239, 240, 272, 273, 294, 298, 299, 301, 303, 363, 400, 402, 411, 424, 425,
+  439, 445, 458, 460, 461, 463, 468, 531, 566, 573, 586, 590, 615, 635, 641, 1000, 1001, 1002,
 ]);
 
 /** What some codes mean, with the remedy. */
