@@ -2,18 +2,19 @@ import type { PowerReport } from "./power.ts";
 
 /** What must not be, a sentence each; empty where every promise was kept. */
 export function brokenByPower(reports: readonly PowerReport[]): string[] {
-  return reports.flatMap((report) => {
+  // Sluice ends itself where its disk fails, with code 1.
+  const endings = reports.flatMap((report) =>
+    report.endings.filter((how) => how !== "code 1").map((how) => `${roundText(report)}: a process ended by ${how}`),
+  );
+  const counts = reports.flatMap((report) => {
     const { lost, strangers, accepted, named } = report;
     const counts = { lost, doubled: isCounted(report) ? 0 : report.doubled, strangers };
     const wrong = Object.entries(counts).filter(([, count]) => count > 0);
     const texts = wrong.map(([what, count]) => `${count} ${what} (${named.join("; ")})`);
-    // Sluice ends itself where its disk fails, with code 1.
-    texts.push(
-      ...report.endings.filter((ending) => ending !== "code 1").map((ending) => `a process ended by ${ending}`),
-    );
     if (accepted === 0) texts.push("nothing was accepted, so nothing was tested");
     return texts.map((text) => `${roundText(report)}, ${report.subject}: ${text}`);
   });
+  return [...new Set(endings), ...counts];
 }
 
 /** Rows of a batch of any of the pipelines, at the most. */
