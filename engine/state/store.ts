@@ -5,6 +5,7 @@ import { EngineError } from "../core/errors.ts";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
 import { type Group, GroupCommit } from "../flow/group-commit.ts";
 import { preallocateLockFile, Preallocation } from "./preallocation.ts";
+import { WriteProbe } from "./write-probe.ts";
 import { isOfSystem, storageError } from "./storage-error.ts";
 
 /** A small change writes at most about this much: the pages that it touches in each table. */
@@ -38,6 +39,7 @@ export interface StoreOptions {
 export class Store implements TableStore {
   readonly #env: RootDatabase;
   readonly #preallocation: Preallocation;
+  readonly #probe: WriteProbe;
   readonly #onBroken: (error: EngineError) => void;
   /** Why it writes nothing any more. */
   #broken: EngineError | undefined;
@@ -50,6 +52,7 @@ export class Store implements TableStore {
     this.#env = env;
     this.#onBroken = onBroken;
     this.#preallocation = new Preallocation(path, () => usedBytes(env));
+    this.#probe = new WriteProbe(`${path}-probe`);
   }
 
   /** Throws DISK_FULL without room for the writes of a start, and STORAGE_FAILED. */
@@ -106,6 +109,7 @@ export class Store implements TableStore {
         this.#makeAll(group.items, failed);
         isOfChange = false;
       });
+      this.#probe.check();
     } catch (error) {
       throw isOfChange && !isOfSystem(error) ? storageError(error) : this.#breaks(error);
     }
@@ -141,6 +145,7 @@ export class Store implements TableStore {
     while (!this.#writes.isIdle) await nextTurn();
     await this.#env.close();
     this.#preallocation.close();
+    this.#probe.close();
   }
 }
 

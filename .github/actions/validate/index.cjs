@@ -23424,6 +23424,9 @@ var init_kind = __esm({
 });
 
 // engine/sources/otlp/unrecorded.ts
+function isUnrecorded({ flags }) {
+  return typeof flags === "number" && flags % 2 === 1;
+}
 var number3, summary, histogram, valueFields;
 var init_unrecorded = __esm({
   "engine/sources/otlp/unrecorded.ts"() {
@@ -23450,7 +23453,7 @@ var init_kind2 = __esm({
     init_unrecorded();
     values = new Set(Object.values(valueFields).flat());
     metricFields = otlpFields["otlp.metrics"].map((field2) => {
-      return values.has(field2.name) ? { ...field2, isRecorded: true } : field2;
+      return values.has(field2.name) ? { ...field2, isUnrecorded } : field2;
     });
     otlp = {
       types: ["otlp.logs", "otlp.traces", "otlp.metrics"],
@@ -23700,6 +23703,7 @@ var init_language = __esm({
     "use strict";
     init_expression();
     init_column_grammar();
+    init_geometries();
     init_feeding();
     init_nulls();
     init_errors2();
@@ -24105,13 +24109,7 @@ var init_sink = __esm({
       "IPv6",
       "JSON",
       "Dynamic",
-      "Point",
-      "Ring",
-      "LineString",
-      "MultiLineString",
-      "Polygon",
-      "MultiPolygon",
-      "Geometry"
+      ...geometries.keys()
     ];
     names = [...sizes.flatMap((bits2) => [`Int${bits2}`, `UInt${bits2}`]), ...others];
   }
@@ -43782,7 +43780,7 @@ var package_default = {
     ignore: "7.0.16",
     "js-yaml": "5.5.0",
     kafkajs: "2.2.4",
-    lmdb: "3.5.6",
+    lmdb: "2.9.4",
     "lz4-napi": "2.10.0",
     pino: "10.4.0",
     "pino-pretty": "13.2.0",
