@@ -114,7 +114,7 @@ export class Engine {
     });
   }
 
-  /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
+  /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD, DATA_DIR_NEWER and DATA_DIR_OLDER. */
   static async open(settings: EngineSettings): Promise<Engine> {
     const engine = new Engine(settings, await openStores(settings));
     try {

@@ -5,7 +5,7 @@ import type { EngineError } from "./core/errors.ts";
 import type { TableStore } from "./core/store.ts";
 import { type EmbeddedServer, LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
-import { compactStore } from "./state/compaction.ts";
+import { compactStore, rewriteStore } from "./state/compaction.ts";
 import { makeFolders } from "./state/durable-files.ts";
 import { storageError } from "./state/storage-error.ts";
 import { Store, storePath } from "./state/store.ts";
@@ -17,10 +17,13 @@ import type { WorkerLike } from "./workers/protocol.ts";
 
 /** What an engine uses of the machine that it runs on. A simulation replaces it. */
 export interface Machine {
-  /** Makes this process the one owner of the data dir. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
+  /** Makes this process the one owner of the data dir. Throws DATA_DIR_HELD, DATA_DIR_NEWER and DATA_DIR_OLDER. */
   takeDataDir(path: string, standby: Standby | undefined): Promise<OwnedFolder>;
-  /** Opens the store of catalog, journal and dead letters in a folder, which is made where it is missing. */
-  openStore(folder: string, log: Log): TableStore | Promise<TableStore>;
+  /**
+   * Opens the store of catalog, journal and dead letters in a folder, which is made where it is missing, and upgrades it from
+   * the format of its data dir.
+   */
+  openStore(folder: string, log: Log, format: number): TableStore | Promise<TableStore>;
   /** Where streams are kept. */
   disk: Disk;
   /** Sizes of the files of streams. Default: those of `EmbeddedStream`. */
@@ -52,15 +55,19 @@ function spawnThread(): Worker {
   return new Worker(entryPoint("thread"));
 }
 
+/** Earlier formats of a data dir have a store whose list of free pages this version of LMDB cannot read. */
+const firstOfThisStore = 5;
+
 /**
  * Opens the store; its folder and the names of its files outlive a power cut. When it breaks, the process ends by an
  * exception that nothing catches: what it holds in memory may not be on the disk, so that nothing may build on it.
  */
-async function openDurably(folder: string, log: Log): Promise<TableStore> {
+async function openDurably(folder: string, log: Log, format: number): Promise<TableStore> {
   let store: TableStore | undefined;
   try {
     await makeFolders(systemDisk, folder);
-    await compact(folder, log);
+    if (format < firstOfThisStore) await rewriteStore(storePath(folder));
+    else await compact(folder, log);
     store = Store.open(folder, { onBroken: endProcess });
     await systemDisk.syncFolder(folder);
     return store;

@@ -31,12 +31,13 @@ export interface Stores {
   recorder: Recorder;
 }
 
-/** Takes the data dir and opens what lies in it. Throws DATA_DIR_HELD and DATA_DIR_NEWER; nothing stays open then. */
+/** Takes the data dir and opens what lies in it. Throws DATA_DIR_HELD, DATA_DIR_NEWER and DATA_DIR_OLDER; nothing stays open then. */
 export async function openStores({ log, registry, standby, ...settings }: StoreSettings): Promise<Stores> {
   const { takeDataDir, openStore, disk, segments, embedClickHouse } = { ...thisMachine, ...settings.machine };
   const dataDir = await takeDataDir(settings.dataDir, standby);
   try {
-    const store = await openStore(dataDir.folder("state"), log);
+    const store = await openStore(dataDir.folder("state"), log, dataDir.format);
+    await dataDir.upgraded();
     const runs = await drawRun(store);
     const limits = { ...defaultDeadLetterLimits, ...settings.deadLetters };
     const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id), limits);

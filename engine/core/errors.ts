@@ -16,6 +16,7 @@ export const policies = {
   TARGET_NOT_ALLOWED: "reject",
   DATA_DIR_HELD: "halt",
   DATA_DIR_NEWER: "halt",
+  DATA_DIR_OLDER: "halt",
   REPROCESS_FAILED: "retry",
   SAMPLE_FAILED: "retry",
   STREAM_FULL: "retry",

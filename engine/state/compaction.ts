@@ -3,6 +3,7 @@ import { open as openFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Database, open, type RootDatabase } from "lmdb";
 import { diskReserve } from "../core/disk.ts";
+import { EngineError } from "../core/errors.ts";
 import { systemDisk } from "../system/disk.ts";
 import { preallocateLockFile } from "./preallocation.ts";
 
@@ -39,11 +40,40 @@ interface PageCounts {
  * free, where that is little, or where the disk has no room for the copy. The caller owns the data dir.
  */
 export async function compactStore(path: string): Promise<Compacted | undefined> {
+  return copyInPlace(path, async (env) => {
+    const sizes = sizesOf(env);
+    const { used, all } = sizes;
+    return all - used >= leastGain && used < all / 2 && (await hasRoom(path, sizes));
+  });
+}
+
+/**
+ * Writes a closed store anew, whatever is in it, by the version of LMDB that runs: in one step, as a compaction does.
+ * Throws DISK_FULL without room for it.
+ */
+export async function rewriteStore(path: string): Promise<void> {
+  await copyInPlace(path, async (env) => {
+    if (await hasRoom(path, sizesOf(env))) return true;
+    throw new EngineError(
+      "DISK_FULL",
+      "the disk of the data dir has no room to upgrade its store: make room, and start again",
+    );
+  });
+}
+
+async function hasRoom(path: string, { used }: Sizes): Promise<boolean> {
+  return (await systemDisk.freeBytes(path)) >= used + diskReserve;
+}
+
+async function copyInPlace(
+  path: string,
+  isWorth: (env: RootDatabase) => boolean | Promise<boolean>,
+): Promise<Compacted | undefined> {
   const copy = `${path}.compact`;
   await removeStore(copy);
   if (!existsSync(path)) return undefined;
   try {
-    const from = await copyUsed(path, copy);
+    const from = await copyUsed(path, copy, isWorth);
     if (from === undefined) return undefined;
     const to = await syncedSize(copy);
     await rename(copy, path);
@@ -59,15 +89,18 @@ async function removeStore(path: string): Promise<void> {
 }
 
 /** Copies the used pages where that is worth it, and returns the size of all pages then. */
-async function copyUsed(path: string, copy: string): Promise<number | undefined> {
+async function copyUsed(
+  path: string,
+  copy: string,
+  isWorth: (env: RootDatabase) => boolean | Promise<boolean>,
+): Promise<number | undefined> {
   preallocateLockFile(`${path}-lock`);
-  const env = open({ path, noSubdir: true, maxDbs: 32 });
+  // Without a transaction that writes, nothing of its list of free pages is read.
+  const env = open({ path, noSubdir: true, maxDbs: 32, readOnly: true });
   try {
-    const { used, all } = sizesOf(env);
-    const isWorth = all - used >= leastGain && used < all / 2;
-    if (!isWorth || (await systemDisk.freeBytes(path)) < used + diskReserve) return undefined;
+    if (!(await isWorth(env))) return undefined;
     await copyTables(env, copy);
-    return all;
+    return sizesOf(env).all;
   } finally {
     await env.close();
   }
@@ -75,12 +108,17 @@ async function copyUsed(path: string, copy: string): Promise<number | undefined>
 
 /** Copies all tables into a new store, as bytes. It is not synced. */
 async function copyTables(env: RootDatabase, path: string): Promise<void> {
+  preallocateLockFile(`${path}-lock`);
   const copy = open({ path, noSubdir: true, maxDbs: 32, noSync: true });
   try {
-    for (const key of env.getKeys()) copyTable(tableOf(env, String(key)), tableOf(copy, String(key)));
+    for (const name of namesOf(env)) copyTable(tableOf(env, name), tableOf(copy, name));
   } finally {
     await copy.close();
   }
+}
+
+function namesOf(env: RootDatabase): string[] {
+  return [...env.getKeys()].map(String);
 }
 
 function tableOf(env: RootDatabase, name: string): Database<Buffer, Buffer> {
@@ -88,23 +126,30 @@ function tableOf(env: RootDatabase, name: string): Database<Buffer, Buffer> {
 }
 
 function copyTable(from: Database<Buffer, Buffer>, to: Database<Buffer, Buffer>): void {
-  const entries = from.getRange()[Symbol.iterator]();
-  for (let next = entries.next(); next.done !== true;) {
-    // What a transaction has changed is in memory until it ends.
+  for (let part = partAfter(from, undefined); part.length > 0; part = partAfter(from, part.at(-1)!.key)) {
     to.transactionSync(() => {
-      for (let bytes = 0; next.done !== true && bytes < mostInTransaction; next = entries.next()) {
-        const { key, value } = next.value;
-        to.putSync(key, value);
-        bytes += key.length + value.length;
-      }
+      for (const { key, value } of part) to.putSync(key, value);
     });
   }
+}
+
+/** The entries after `start`, in bytes of their own: a read does not outlast the transactions of another store. */
+function partAfter(from: Database<Buffer, Buffer>, start: Buffer | undefined): { key: Buffer; value: Buffer }[] {
+  const part: { key: Buffer; value: Buffer }[] = [];
+  let bytes = 0;
+  for (const { key, value } of from.getRange(start === undefined ? {} : { start })) {
+    if (start?.equals(key) === true) continue;
+    part.push({ key: Buffer.from(key), value: Buffer.from(value) });
+    bytes += key.length + value.length;
+    if (bytes >= mostInTransaction) break;
+  }
+  return part;
 }
 
 function sizesOf(env: RootDatabase): Sizes {
   // The type of `getStats` does not name what is in it.
   const whole = env.getStats() as { root: PageCounts; free: PageCounts; lastPageNumber: number; pageSize: number };
-  const tables = [...env.getKeys()].map((name) => env.openDB({ name: String(name) }).getStats() as PageCounts);
+  const tables = namesOf(env).map((name) => env.openDB({ name }).getStats() as PageCounts);
   const used = [whole.root, whole.free, ...tables].reduce((sum, one) => sum + pagesOf(one), metaPages);
   return { used: used * whole.pageSize, all: (whole.lastPageNumber + 1) * whole.pageSize };
 }

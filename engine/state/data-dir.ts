@@ -10,11 +10,14 @@ import { makeFolders, writeFileDurably } from "./durable-files.ts";
 import { storageError } from "./storage-error.ts";
 
 /**
- * The layout of a data dir that this version writes. A newer one is refused, an older one is upgraded by the code that
- * reads it: 1 had no dedup keys, and its journal had only positions; 2 had only positions of streams; 3 had streams
- * with one event in each frame.
+ * The layout of a data dir that this version writes. It is raised whenever an earlier version could not read what any
+ * part writes. A newer one is refused, an older one is upgraded by the code that reads it: 3 had streams with one event
+ * in each frame; 4 began without joins, and its store was
+ * written by another version of LMDB. `test/integration/formats` has one of each.
  */
-export const dataDirFormat = 4;
+export const dataDirFormat = 5;
+/** Those before are refused: 1 had no dedup keys, and an upgrade of 2 forgot them. */
+const oldestFormat = 3;
 
 interface Format {
   format: number;
@@ -35,8 +38,12 @@ export interface OwnedFolder {
   readonly path: string;
   /** Drawn when it was made; names it to others, such as a Kafka group. */
   readonly id: string;
+  /** The format that it had when it was taken. */
+  readonly format: number;
   /** A folder inside, by name. Not made here. */
   folder(...names: string[]): string;
+  /** What lies in it has the format of this version from now on. Throws errors of the system. */
+  upgraded(): Promise<void>;
   /** Releases it. Safe to call twice. */
   release(): void;
 }
@@ -52,17 +59,20 @@ export interface OwnedFolder {
 export class DataDir implements OwnedFolder {
   readonly path: string;
   readonly id: string;
+  readonly format: number;
   readonly #lock: number;
 
-  private constructor(path: string, id: string, lock: number) {
+  private constructor(path: string, { id, format }: Format, lock: number) {
     this.path = path;
     this.id = id;
+    this.format = format;
     this.#lock = lock;
   }
 
   /**
    * Takes the folder, making it first where there is none. Throws DATA_DIR_HELD with the holder's name (or waits for it,
-   * with `standby`, and throws its signal's reason when that ends the wait), DATA_DIR_NEWER when a newer version wrote it,
+   * with `standby`, and throws its signal's reason when that ends the wait), DATA_DIR_NEWER when a newer version wrote it, DATA_DIR_OLDER
+   * when it is too old,
    * STORAGE_FAILED with what to do where it cannot be made, read or written.
    */
   static async take(path: string, { standby }: { standby?: Standby } = {}): Promise<DataDir> {
@@ -87,6 +97,10 @@ export class DataDir implements OwnedFolder {
   /** A folder inside, by name. Not made here. */
   folder(...names: string[]): string {
     return join(this.path, ...names);
+  }
+
+  async upgraded(): Promise<void> {
+    if (this.format < dataDirFormat) await writeFormat(this.path, { format: dataDirFormat, id: this.id });
   }
 
   /** Releases the folder. Safe to call twice. */
@@ -186,16 +200,24 @@ function parseFormat(file: string, text: string): Format {
   );
 }
 
-async function readFormat(path: string): Promise<string> {
-  const file = join(path, "format");
+function formatFile(path: string): string {
+  return join(path, "format");
+}
+
+function writeFormat(path: string, format: Format): Promise<void> {
+  return writeFileDurably(formatFile(path), JSON.stringify(format));
+}
+
+async function readFormat(path: string): Promise<Format> {
+  const file = formatFile(path);
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     const fresh: Format = { format: dataDirFormat, id: randomBytes(8).toString("hex") };
-    await writeFileDurably(file, JSON.stringify(fresh));
-    return fresh.id;
+    await writeFormat(path, fresh);
+    return fresh;
   }
   const found = parseFormat(file, text);
   if (found.format > dataDirFormat) {
@@ -206,6 +228,13 @@ async function readFormat(path: string): Promise<string> {
       { details: { data_dir: path, found: found.format, known: dataDirFormat } },
     );
   }
-  if (found.format < dataDirFormat) await writeFileDurably(file, JSON.stringify({ ...found, format: dataDirFormat }));
-  return found.id;
+  if (found.format < oldestFormat) {
+    throw new EngineError(
+      "DATA_DIR_OLDER",
+      `data dir ${path} has format ${found.format}, and this Sluice reads formats ${oldestFormat} to ${dataDirFormat}: ` +
+        `let the Sluice that wrote it write what is pending, then start this one with another --data-dir`,
+      { details: { data_dir: path, found: found.format, oldest: oldestFormat } },
+    );
+  }
+  return found;
 }

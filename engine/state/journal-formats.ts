@@ -1,7 +1,6 @@
-import type { BatchOrigin, BatchRecord, BatchState, KeyBlock, Progress, WaitingDrop } from "../core/journal.ts";
-import { streamFeed, type PositionRange } from "../core/positions.ts";
+import type { BatchOrigin, BatchRecord, BatchState, KeyBlock, WaitingDrop } from "../core/journal.ts";
+import type { PositionRange } from "../core/positions.ts";
 import type { Reading } from "../core/sink.ts";
-import type { Table, TableStore } from "../core/store.ts";
 
 type Unchanged = Omit<BatchRecord, "madeOf" | "state" | "keys" | "waiting">;
 
@@ -84,44 +83,4 @@ function stateOf({ heard, target, written_at, view, error, rows, excluded }: Sto
     return { kind: "viewFailed", target, ...(view !== undefined && { view }), ...(error !== undefined && { error }) };
   }
   return { kind: rows + excluded.length > 0 ? "sent" : "prepared", target };
-}
-
-/** Progress and records in format 2 of the data dir, which had only positions of the stream. */
-type FormerProgress = Omit<Progress, "positions"> & { position: number };
-type FormerRecord = Omit<StoredRecord, "ranges"> & { range: { first: number; last: number; count: number } };
-
-/** Upgrades the records of earlier formats. Does nothing if they are upgraded already. */
-export function upgradeJournal(
-  store: TableStore,
-  records: Table<StoredRecord, [string, number]>,
-  progress: Table<Progress, string>,
-): void {
-  upgradePositions(store, progress);
-  const finals = new Map<string, number>();
-  for (const { key, value } of Array.from(progress.getRange())) {
-    if ("positions" in value) continue;
-    const { position, ...rest } = value as FormerProgress;
-    finals.set(key, position);
-    progress.putSync(key, { ...rest, positions: { [streamFeed]: position } });
-  }
-  for (const { key, value } of Array.from(records.getRange())) {
-    if (!("ranges" in value)) records.putSync(key, withRanges(value, finals.get(key[0]) ?? 0));
-  }
-}
-
-/** The first format stored the positions alone. */
-function upgradePositions(store: TableStore, progress: Table<Progress, string>): void {
-  const positions = store.table<number, string>("positions");
-  for (const { key, value } of Array.from(positions.getRange())) {
-    const former: Progress = { positions: { [streamFeed]: value }, batch: 0, clock: 0 };
-    if (!progress.doesExist(key)) progress.putSync(key, former);
-    positions.removeSync(key);
-  }
-}
-
-function withRanges({ range, ...record }: FormerRecord, position: number): StoredRecord {
-  if (record.letters !== undefined) return { ...record, ranges: [] };
-  const ranges: PositionRange[] = [{ feed: streamFeed, base: 0, ...range }];
-  // Released duplicates: their positions were final by then.
-  return range.last <= position ? { ...record, ranges, isAside: true } : { ...record, ranges };
 }

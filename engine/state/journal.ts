@@ -14,7 +14,7 @@ import { letterBytes, type Rejection } from "../core/dead-letter.ts";
 import { diskReserve } from "../core/disk.ts";
 import { joinFeed, offsetAt, streamFeed, type PositionRange } from "../core/positions.ts";
 import type { DeadLetters, LetterAmount } from "./dead-letters.ts";
-import { recordOf, storedRecord, upgradeJournal, type StoredRecord } from "./journal-formats.ts";
+import { recordOf, storedRecord, type StoredRecord } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
 import { pageFill, recordBytes } from "./record-bytes.ts";
 import type { Table, TableStore } from "../core/store.ts";
@@ -56,7 +56,6 @@ export class StoreJournal implements Journal {
     this.#keys = new KeyBlocks(store);
     this.#records = store.table("journal");
     this.#progress = store.table("progress");
-    upgradeJournal(store, this.#records, this.#progress);
     for (const { value } of this.#records.getRange()) this.#note(recordOf(value, []));
   }
 

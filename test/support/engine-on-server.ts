@@ -128,13 +128,13 @@ export class ServerPipeline {
   /** With its database. */
   readonly table: string;
   readonly #on: EngineOnServer;
-  readonly #token: string;
+  readonly token: string;
 
   constructor(on: EngineOnServer, pipeline_id: string, token: string) {
     this.#on = on;
     this.pipeline_id = pipeline_id;
     this.table = tableOf(pipeline_id);
-    this.#token = token;
+    this.token = token;
   }
 
   get health(): PipelineHealth {
@@ -153,7 +153,7 @@ export class ServerPipeline {
   async post(...events: (Event | number)[]): Promise<void> {
     for (const event of events) {
       const body = typeof event === "number" ? { id: event, level: "info" } : event;
-      const { status } = await this.#on.engine.post(this.pipeline_id, this.#token, body);
+      const { status } = await this.#on.engine.post(this.pipeline_id, this.token, body);
       if (status !== 202) throw new Error(`event ${body.id} was answered ${status}`);
     }
   }

@@ -23306,6 +23306,7 @@ var init_errors2 = __esm({
       TARGET_NOT_ALLOWED: "reject",
       DATA_DIR_HELD: "halt",
       DATA_DIR_NEWER: "halt",
+      DATA_DIR_OLDER: "halt",
       REPROCESS_FAILED: "retry",
       SAMPLE_FAILED: "retry",
       STREAM_FULL: "retry",

@@ -1,6 +1,7 @@
 import type { Disk, DiskFile } from "../../../engine/core/disk.ts";
 import type { Machine } from "../../../engine/machine.ts";
 import { EngineError } from "../../../engine/index.ts";
+import { dataDirFormat } from "../../../engine/state/data-dir.ts";
 import { Life } from "./clock.ts";
 import { SimulatedDisk } from "./disk.ts";
 import type { Draw } from "./network.ts";
@@ -50,7 +51,8 @@ export class SimulatedMachine {
         const release = (): void => {
           if (this.#owner === life) this.#owner = undefined;
         };
-        return { path, id: this.#id, folder: (...names) => [path, ...names].join("/"), release };
+        const folder = (...names: string[]): string => [path, ...names].join("/");
+        return { path, id: this.#id, format: dataDirFormat, folder, upgraded: () => Promise.resolve(), release };
       },
       openStore: () => {
         const store = new SimulatedStore(this.#state, this.#draw, () => this.#broken());

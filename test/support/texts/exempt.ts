@@ -172,7 +172,10 @@ const exempt: Readonly<Record<string, Exempt>> = {
     "sources/kafka/clusters/clusters.ts": [
       "the connections of its sources lead to one Kafka cluster, …: give all sources the same connection_params",
     ],
+    "state/compaction.ts": ["the disk of the data dir has no room to upgrade its store: make room, and start again"],
     "state/data-dir.ts": [
+      "data dir … has format …, and this Sluice reads formats … to …: ",
+      "let the Sluice that wrote it write what is pending, then start this one with another --data-dir",
       "lies on a file system that is read-only: mount it for writing",
       "may not be read and written by this user: correct owner and mode of it and of the folders above",
       "is not a folder, or lies below a file: move that file away",

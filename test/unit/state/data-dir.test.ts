@@ -90,7 +90,8 @@ describe("a standby", () => {
 describe("the format", () => {
   test("of an earlier version becomes that of this one, with the same id", async () => {
     const dataDir = await takenWithFormat(JSON.stringify({ format: dataDirFormat - 1, id: "abc" }));
-    expect(dataDir.id).toBe("abc");
+    expect(dataDir).toMatchObject({ id: "abc", format: dataDirFormat - 1 });
+    await dataDir.upgraded();
     expect(JSON.parse(await readFile(formatPath(), "utf8"))).toEqual({ format: dataDirFormat, id: "abc" });
     dataDir.release();
   });
@@ -98,6 +99,15 @@ describe("the format", () => {
   test("of a newer version is refused, and stays as it is", async () => {
     const text = JSON.stringify({ format: dataDirFormat + 1, id: "abc" });
     await expect(takenWithFormat(text)).rejects.toMatchObject({ code: "DATA_DIR_NEWER" });
+    expect(await readFile(formatPath(), "utf8")).toBe(text);
+  });
+
+  test("that is too old is refused, and stays as it is", async () => {
+    const text = JSON.stringify({ format: 2, id: "abc" });
+    await expect(takenWithFormat(text)).rejects.toMatchObject({
+      code: "DATA_DIR_OLDER",
+      message: expect.stringContaining("has format 2, and this Sluice reads formats 3 to 5"),
+    });
     expect(await readFile(formatPath(), "utf8")).toBe(text);
   });
 

@@ -143,48 +143,6 @@ describe("keys", () => {
   });
 });
 
-describe("of earlier formats", () => {
-  const { madeOf: _origin, state: _state, keys: _keys, waiting: _waiting, ...stored } = record(1);
-
-  test("a position alone becomes progress, unless that is there already", async () => {
-    const positions = store.table<number, string>("positions");
-    await store.write(() => {
-      for (const id of ["orders", "upgraded"]) positions.putSync(id, 7);
-    });
-    await journal.place("upgraded", { [streamFeed]: 9 });
-    await reopen();
-    expect(journal.progress("orders")).toEqual({ positions: { [streamFeed]: 7 }, batch: 0, clock: 0 });
-    expect(journal.progress("upgraded").positions).toEqual({ [streamFeed]: 9 });
-    // A position that was upgraded is not upgraded again.
-    await journal.place("orders", { [streamFeed]: 8 });
-    await reopen();
-    expect(journal.progress("orders").positions).toEqual({ [streamFeed]: 8 });
-  });
-
-  test("records of events that were final by then are those of released duplicates, others of the source", async () => {
-    await store.write(() => {
-      store.table<unknown, string>("progress").putSync("orders", { position: 19, batch: 2, clock: 5 });
-      const records = store.table<unknown, [string, number]>("journal");
-      const ranges = [
-        { first: 10, last: 19, count: 10 },
-        { first: 20, last: 29, count: 10 },
-      ];
-      ranges.forEach((one, index) => {
-        const batch = index + 1;
-        records.putSync(["orders", batch], { ...stored, batch, heard: "nothing", range: one });
-      });
-      records.putSync(["orders", 3], { ...stored, batch: 3, heard: "nothing", letters: [4], range: ranges[0] });
-    });
-    await reopen();
-    expect(journal.progress("orders")).toEqual({ positions: { [streamFeed]: 19 }, batch: 2, clock: 5 });
-    expect(journal.pending("orders").map(({ madeOf }) => madeOf)).toEqual([
-      { kind: "released", ranges: [range(streamFeed, 10)] },
-      { kind: "source", ranges: [range(streamFeed, 20)] },
-      { kind: "letters", numbers: [4] },
-    ]);
-  });
-});
-
 test("each run has an id of its own, and knows those before it", async () => {
   const first = await drawRun(store);
   await reopen();
