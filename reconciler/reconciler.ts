@@ -189,6 +189,7 @@ export class Reconciler {
     const error = polled.error && this.#poller.explained(polled.error);
     if (polled.revision === undefined) throw error;
     turn.revision = polled.revision;
+    this.#telemetry.sourcePlaced(this.#source.description.url, polled.revision);
     if (error !== undefined) turn.fetchError = error;
   }
 

@@ -57,6 +57,8 @@ export interface FollowedSource {
   url: string;
   path: string;
   branch?: string;
+  /** Where the server redirected; absent where it did not. */
+  redirected?: string;
 }
 
 export interface InventoryState {

@@ -37,6 +37,15 @@ class FetchTooLarge extends Error {
   }
 }
 
+/** Another address of the server, and its text for people. */
+interface Redirect {
+  url: string;
+  shown: string;
+}
+
+/** Redirects that one exchange follows, and the characters of an address that it follows. */
+const [mostRedirects, longestAddress] = [5, 2_000];
+
 /** Milliseconds between two looks at what a fetch has written. */
 const lookEvery = 100;
 
@@ -65,8 +74,8 @@ export class Git {
   readonly #timeouts: GitTimeouts;
   /** The most bytes that one fetch may write, and that a folder may hold before one. */
   readonly maxSize: number;
-  /** Differs from that of the remote after its server redirected to another of its paths. */
-  #url: string;
+  /** Where the server of the remote redirected since `askConfigured`. */
+  #redirect: Redirect | undefined;
 
   constructor(
     remote: Remote,
@@ -79,7 +88,16 @@ export class Git {
     this.#environment = environment;
     this.#timeouts = timeouts;
     this.maxSize = maxSize;
-    this.#url = remote.url;
+  }
+
+  /** The next exchange asks the configured address: a redirect holds for one poll, since any answer of a network may be wrong. */
+  askConfigured(): void {
+    this.#redirect = undefined;
+  }
+
+  /** Where the server redirected since `askConfigured`, for people; undefined where it did not. */
+  get redirected(): string | undefined {
+    return this.#redirect?.shown;
   }
 
   /** Output of `git <args>` in `folder`, without a remote. */
@@ -133,13 +151,16 @@ export class Git {
     signal: AbortSignal,
   ): Promise<string> {
     const granted = await this.#credentials.resolve();
-    try {
-      return await this.#ask(folder, args(this.#url), granted, before, signal);
-    } catch (error) {
-      const moved = error instanceof Refusal ? movedTo(error.answer, this.#url) : undefined;
-      if (moved === undefined) throw error;
-      this.#url = moved;
-      return this.#ask(folder, args(moved), granted, before, signal);
+    for (let redirects = 0; ; redirects += 1) {
+      const url = this.#redirect?.url ?? this.#remote.url;
+      try {
+        return await this.#ask(folder, args(url), granted, before, signal);
+      } catch (error) {
+        const moved = error instanceof Refusal && redirects < mostRedirects ? movedTo(error.answer, url) : undefined;
+        if (moved === undefined) throw error;
+        const hide = redactor(granted.secrets);
+        this.#redirect = { url: moved, shown: this.#remote.redact(hide(moved)) };
+      }
     }
   }
 
@@ -245,7 +266,8 @@ export class Git {
         : said || "git said nothing about why";
     const way = wayOut(reason, { ...answer, ...(answer?.location && { location: shown(answer.location, redact) }) });
     // The cause is left out on purpose: it quotes the command's output as it was.
-    return new Refusal(reason, `git ${args[0] ?? ""} of ${this.#remote.display} failed: ${what}${way}`, answer);
+    const place = this.redirected === undefined ? "" : `, redirected to ${this.redirected},`;
+    return new Refusal(reason, `git ${args[0] ?? ""} of ${this.#remote.display}${place} failed: ${what}${way}`, answer);
   }
 }
 
@@ -260,7 +282,8 @@ function movedTo(answer: Answer | undefined, url: string): string | undefined {
   const target = new URL(location, url);
   const path = /^(.+)\/info\/refs$/.exec(target.pathname)?.[1];
   const isSame = target.origin === new URL(url).origin && target.username === "" && target.password === "";
-  return isSame && path !== undefined && `${target.origin}${path}` !== url ? `${target.origin}${path}` : undefined;
+  const address = `${target.origin}${path}`;
+  return isSame && path !== undefined && address !== url && address.length <= longestAddress ? address : undefined;
 }
 
 /** The target of a redirect, for people. */

@@ -12,6 +12,8 @@ export interface LastGood {
   followed: string;
   /** Branch or tag as the remote named it. */
   name?: string;
+  /** Where the server redirected when it was read, as `Revision` has it. */
+  redirected?: string;
   sha: string;
   path: string;
   /** SHA-256 of the paths and bytes of the files under `path`. */

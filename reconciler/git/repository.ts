@@ -106,7 +106,8 @@ export class Repository implements RevisionSource {
 
   get description(): SourceDescription {
     const { path, display } = this.#wanted;
-    return { kind: "git", url: display, ...shownReference(this.#reference, this.#name), path };
+    const place = { url: display, ...placed(this.#good?.redirected) };
+    return { kind: "git", ...place, ...shownReference(this.#reference, this.#name), path };
   }
 
   get warnings(): string[] {
@@ -118,14 +119,15 @@ export class Repository implements RevisionSource {
       await this.#readKeys(signal);
       const tip = await this.#lookup.tip(signal, onRequest);
       this.#name = tip.name;
-      if (this.#good?.id === idOf(tip, tip.sha) && this.#object === tip.object) return this.#good;
+      const known = this.#good;
+      if (known?.id === idOf(tip, tip.sha) && this.#object === tip.object) return await this.#placed(known);
       const [reference, clone, history] = [this.#reference, this.#clone, this.#history];
       const before = await this.#recall();
       const found = await timed("fetch", onRequest, () => clone.newest(tip, this.#wanted, signal));
       const step = { reference, before, tip, found, clone, history, signal };
       if (this.#signatures !== undefined) await this.#descent.check(step);
       const notes = await revisionNotes(step);
-      const revision = this.#revision(found, tip.name, notes);
+      const revision = this.#revision(found, { ...named(tip.name), ...placed(this.#git.redirected) }, notes);
       await this.#remember(revision, notes, signal);
       this.#good = revision;
       // A branch may have moved on since it was listed.
@@ -144,7 +146,7 @@ export class Repository implements RevisionSource {
       if (found?.sha !== record.sha) return undefined;
       if (record.path === this.#wanted.path && digestOf(found) !== record.digest) return undefined;
       this.#name ??= record.name;
-      this.#good = this.#revision(found, record.name, []);
+      this.#good = this.#revision(found, record, []);
       return this.#good;
     });
   }
@@ -153,13 +155,15 @@ export class Repository implements RevisionSource {
     return this.#alone(async () => {
       const sha = fullHash(commit, "the commit to go back to");
       await this.#readKeys(signal);
-      if (this.#pinned?.sha === sha) return this.#pinned;
+      const record = await this.#recall();
+      const { redirected } = this.#good ?? record ?? {};
+      if (this.#pinned?.sha === sha && this.#pinned.redirected === redirected) return this.#pinned;
       // A commit is kept as the pin only after it was found in the history.
       if ((await this.#clone.commitOf("pin", signal)) !== sha) await this.#mustContain(sha, signal);
       const found = await this.#clone.pinned(sha, this.#wanted, signal);
       // After a start without the remote nobody has said yet which branch is the default one.
-      this.#name ??= (await this.#recall())?.name;
-      this.#pinned = this.#revision(found, this.#name, []);
+      this.#name ??= record?.name;
+      this.#pinned = this.#revision(found, { ...named(this.#name), ...placed(redirected) }, []);
       return this.#pinned;
     });
   }
@@ -181,6 +185,7 @@ export class Repository implements RevisionSource {
     return this.#mutex.run(async () => {
       try {
         await mkdir(this.#home, { recursive: true, mode: 0o700 });
+        this.#git.askConfigured();
         return await work();
       } catch (error) {
         throw ofDisk(error, this.#home);
@@ -221,12 +226,26 @@ export class Repository implements RevisionSource {
     );
   }
 
-  #revision(read: Found, name: string | undefined, notes: string[]): Revision {
+  /** The last good revision, as read at the place of this poll: the same object where that has not changed. */
+  async #placed(good: Revision): Promise<Revision> {
+    const { redirected: before, ...rest } = good;
+    const { redirected } = this.#git;
+    if (before === redirected) return good;
+    const record = await this.#recall();
+    if (record !== undefined) {
+      const { redirected: _earlier, ...facts } = record;
+      await writeLastGood(this.#record, { ...facts, ...placed(redirected) });
+    }
+    return (this.#good = { ...rest, ...placed(redirected) });
+  }
+
+  #revision(read: Found, { name, redirected }: Pick<LastGood, "name" | "redirected">, notes: string[]): Revision {
     const branch = this.#reference.kind === "branch" || this.#reference.kind === "default" ? name : undefined;
     return {
       ...read,
-      id: idOf({ ...(name !== undefined && { name }) }, read.sha),
+      id: idOf(named(name), read.sha),
       ...(branch !== undefined && { branch }),
+      ...(redirected !== undefined && { redirected }),
       ...(notes.length > 0 && { notes }),
     };
   }
@@ -247,13 +266,13 @@ export class Repository implements RevisionSource {
    * where signatures are required: after a restart it would not be known what was followed.
    */
   async #remember(revision: Revision, notes: string[], signal: AbortSignal): Promise<void> {
-    const { sha } = revision;
+    const { sha, redirected } = revision;
     this.#commits.splice(0, Infinity, ...withCommit((await this.#recall())?.commits ?? this.#commits, sha));
-    const name = this.#name === undefined ? {} : { name: this.#name };
+    const facts = { ...named(this.#name), ...placed(redirected) };
     const rest = { sha, path: this.#wanted.path, digest: digestOf(revision), commits: this.#commits };
     try {
       await this.#clone.keepHead(sha, this.#commits, signal);
-      await writeLastGood(this.#record, { followed: this.#followed, ...name, ...rest });
+      await writeLastGood(this.#record, { followed: this.#followed, ...facts, ...rest });
     } catch (error) {
       signal.throwIfAborted();
       if (this.#signatures !== undefined) throw error;
@@ -269,4 +288,12 @@ export class Repository implements RevisionSource {
       ? `commit ${this.#reference.sha}`
       : `${kind} ${(this.#reference as { name: string }).name}`;
   }
+}
+
+function named(name: string | undefined): { name?: string } {
+  return name === undefined ? {} : { name };
+}
+
+function placed(redirected: string | undefined): { redirected?: string } {
+  return redirected === undefined ? {} : { redirected };
 }

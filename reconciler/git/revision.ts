@@ -14,6 +14,8 @@ export interface Revision {
   skipped: SkippedFile[];
   /** The branch, where one is followed. */
   branch?: string;
+  /** Another address of the server, to which it redirected when this revision was read; absent where it did not. */
+  redirected?: string;
   /** Absent for a plain folder, as are the two below. */
   /** ISO 8601, UTC. */
   committedAt?: string;
@@ -60,6 +62,8 @@ export interface SkippedFile {
 export interface SourceDescription {
   kind: "git" | "dir";
   url: string;
+  /** Where the server redirected at the last poll that succeeded; absent where it did not. */
+  redirected?: string;
   /** Where a branch is followed; absent before the first fetch of the remote's default branch. */
   branch?: string;
   tag?: string;

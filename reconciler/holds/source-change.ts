@@ -1,15 +1,20 @@
 import type { FollowedSource } from "../actual/inventory.ts";
 import type { Revision, SourceDescription } from "../git/revision.ts";
 import { nothing } from "../plan/decide/changes.ts";
-import { doesSomething, type Cause, type Change, type Plan, type Refusal } from "../plan/change.ts";
+import { doesSomething, isStopByOperator, type Cause, type Change, type Plan, type Refusal } from "../plan/change.ts";
 import type { ReasonFacts } from "../plan/reason.ts";
 
-/** A source that lacks pipelines of the one that was followed before on this data dir. */
+/**
+ * Another source than the one that was followed before on this data dir: it lacks pipelines of that, or the server
+ * redirects to it, which no setting says, and its files differ.
+ */
 export interface SourceChange {
   from: FollowedSource;
   to: FollowedSource;
   /** Pipelines that would be deleted, in the order of the plan. */
   removes: string[];
+  /** Other pipelines that would be created or changed; none where no redirect leads there. */
+  edits: string[];
 }
 
 /** Changes that delete a pipeline, or would if nothing else kept it. */
@@ -22,12 +27,21 @@ const removing: ReadonlySet<Cause> = new Set<Cause>([
 ]);
 
 /** What tells a source from another one. A tag or a commit does not: a new one is how such a source changes. */
-export function followedSource({ kind, url, path, branch }: SourceDescription, revision: Revision): FollowedSource {
-  const followed = revision.branch ?? branch;
-  return { kind, url, path, ...(followed !== undefined && { branch: followed }) };
+export function followedSource(
+  { kind, url, path, branch }: SourceDescription,
+  { branch: read, redirected }: Revision,
+): FollowedSource {
+  const followed = read ?? branch;
+  return {
+    kind,
+    url,
+    path,
+    ...(followed !== undefined && { branch: followed }),
+    ...(redirected !== undefined && { redirected }),
+  };
 }
 
-/** The change of the source that a plan has to wait for; undefined where it is the same, or every pipeline is in it. */
+/** The change of the source that a plan has to wait for; undefined where it is the same, or does nothing that no one asked for. */
 export function sourceChange(
   { changes }: Plan,
   from: FollowedSource | undefined,
@@ -35,19 +49,31 @@ export function sourceChange(
 ): SourceChange | undefined {
   if (from === undefined || isSame(from, to)) return undefined;
   const removed = changes.filter(({ kind, cause }) => kind === "delete" || removing.has(cause));
-  if (removed.length === 0) return undefined;
-  return { from, to, removes: removed.map(({ pipeline_id }) => pipeline_id) };
+  const isRedirected = to.redirected !== undefined && to.redirected !== from.redirected;
+  const edited = isRedirected ? changes.filter((one) => isEdit(one) && !removed.includes(one)) : [];
+  if (removed.length + edited.length === 0) return undefined;
+  const [removes = [], edits = []] = [removed, edited].map((some) => some.map(({ pipeline_id }) => pipeline_id));
+  return { from, to, removes, edits };
 }
 
-/** The plan in which nothing is changed but what an interrupted change left half done. */
+/** Whether it is made because of its file. */
+function isEdit(change: Change): boolean {
+  return doesSomething(change) && !isStopByOperator(change) && !causesElsewhere.has(change.cause);
+}
+
+/** Causes of changes that no file asks for. */
+const causesElsewhere: ReadonlySet<Cause> = new Set<Cause>(["Drifted", "SecretChanged", "Interrupted"]);
+
+/** The plan in which nothing is changed but what an interrupted change left half done, and what an operator stops. */
 export function withoutChanges({ changes, ...rest }: Plan, change: SourceChange): Plan {
-  const { from, to, removes } = change;
-  const facts = { from: sourceText(from), to: sourceText(to), removes };
+  const { from, to, removes, edits } = change;
+  const facts = { from: sourceText(from), to: sourceText(to), removes, edits };
   return { ...rest, changes: changes.map((one) => (isHeld(one) ? held(one, facts) : one)) };
 }
 
 function isHeld(change: Change): boolean {
   if (change.cause === "DeletionBudget") return true;
+  if (isStopByOperator(change)) return false;
   const isOwed = change.cause === "Interrupted" && change.kind !== "delete" && change.kind !== "recreate";
   return doesSomething(change) && !isOwed;
 }
@@ -63,11 +89,12 @@ function held({ pipeline_id, file, line, column }: Change, facts: ReasonFacts["S
 }
 
 function isSame(one: FollowedSource, other: FollowedSource): boolean {
-  return (["kind", "url", "path", "branch"] as const).every((name) => one[name] === other[name]);
+  return (["kind", "url", "redirected", "path", "branch"] as const).every((name) => one[name] === other[name]);
 }
 
 /** Such as `https://example.com/shop.git, branch main, path pipelines`. */
-function sourceText({ kind, url, path, branch }: FollowedSource): string {
+function sourceText({ kind, url, redirected, path, branch }: FollowedSource): string {
   if (kind === "dir") return `the folder ${url}`;
-  return `${url}${branch === undefined ? "" : `, branch ${branch}`}, path ${path}`;
+  const place = redirected === undefined ? url : `${redirected} (to which ${url} redirects)`;
+  return `${place}${branch === undefined ? "" : `, branch ${branch}`}, path ${path}`;
 }

@@ -172,6 +172,8 @@ export interface SourceObservation {
   fetchError?: Error;
   /** The last good one. */
   revision?: string;
+  /** Where the server redirected when it was read. */
+  redirected?: string;
   /** Of `revision`; absent where signatures are not verified. */
   signature?: Signature;
   /** The number of its pipelines, valid or not; absent before it was loaded. */
@@ -185,13 +187,14 @@ export function sourceConditions(seen: SourceObservation, open: Open): Condition
 }
 
 function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
-  const { revision, documents, error = seen.fetchError } = seen;
+  const { documents, error = seen.fetchError } = seen;
   if (error !== undefined) {
-    const message = error === seen.fetchError ? `${revision} stays in effect: ${error.message}` : error.message;
+    const message = error === seen.fetchError ? `${seen.revision} stays in effect: ${error.message}` : error.message;
     if (!(error instanceof SourceError)) return retrying("ReconciliationFailed", message);
     return error.stalls ? stalled(error.reason, message) : retrying(error.reason, message);
   }
-  if (revision === undefined) return progressing("the source was not fetched yet");
+  if (seen.revision === undefined) return progressing("the source was not fetched yet");
+  const revision = seen.redirected === undefined ? seen.revision : `${seen.revision}, ${redirectedTo(seen.redirected)}`;
   if (open.stalled.length === 0 && open.retrying.length === 0) {
     if (documents === 0) return stalled("NoPipelines", `${revision}: no file describes a pipeline: ${whereToLook}`);
     const but = open.suspended.length === 0 ? "" : `, but for what is suspended: ${listed(open.suspended)}`;
@@ -201,6 +204,10 @@ function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
   return open.retrying.length > 0
     ? retrying("ReconciliationIncomplete", message)
     : stalled("ReconciliationIncomplete", message);
+}
+
+function redirectedTo(place: string): string {
+  return `read at ${place}, to which the server redirects (if that is intended, name it with --repo)`;
 }
 
 const whereToLook = "check --path and --branch, or the folder of --dir";

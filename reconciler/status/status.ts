@@ -150,6 +150,7 @@ export class Status {
       ...(error && { error }),
       ...(fetchError && { fetchError }),
       ...(this.#revision !== undefined && { revision: this.#revision }),
+      ...(revision?.redirected !== undefined && { redirected: revision.redirected }),
       ...(revision?.signature && { signature: revision.signature }),
       ...(desired && { documents: documentCount(desired) }),
     };

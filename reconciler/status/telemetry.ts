@@ -28,6 +28,8 @@ export function createTelemetry(log: Log, registry: Registry) {
   const blockages = new News();
   const drifts = new News();
   const secrets = new News();
+  /** Where the server of the source redirected last. */
+  let redirect: string | undefined;
   /** When the newest commit that is not fully applied was made: ISO 8601. */
   let unapplied: string | undefined;
   return {
@@ -150,8 +152,23 @@ export function createTelemetry(log: Log, registry: Registry) {
       log.info({ pinned: revision, revision: id, author, subject }, "The followed ref moved on: the rollback is over.");
     },
 
-    approved({ from, to, removes }: SourceChange, by: string | undefined): void {
-      log.info({ from, to, removes, by }, "Approved: the other source is followed, and what it lacks is deleted.");
+    /** `revision` was read where the server redirected, or no longer is. */
+    sourcePlaced(url: string, { id: revision, redirected }: Revision): void {
+      const before = redirect;
+      redirect = redirected;
+      if (before === redirected) return;
+      if (redirected === undefined) log.info({ revision, url }, "The server of the source no longer redirects.");
+      else {
+        const way = "if that is intended, name it with --repo";
+        log.warn({ revision, url, redirected, way }, "The server of the source redirects to another of its addresses.");
+      }
+    },
+
+    approved({ from, to, removes, edits }: SourceChange, by: string | undefined): void {
+      log.info(
+        { from, to, removes, edits, by },
+        "Approved: the other source is followed, and what it lacks is deleted.",
+      );
     },
 
     commitApproved({ from, to }: WaitingCommit, by: string | undefined): void {

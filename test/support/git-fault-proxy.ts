@@ -14,6 +14,10 @@ export type Fault =
       /** Path that it befalls; every one where absent. */
       path?: string;
     }
+  /** Serves the repository at `to` for requests that name `from`. */
+  | { kind: "rewrite"; from: string; to: string }
+  /** Redirects every request to yet another path. */
+  | { kind: "circle" }
   | { kind: "hang before headers" }
   | { kind: "hang after headers" }
   | { kind: "hang up" }
@@ -73,6 +77,11 @@ async function answer(
   if (fault.kind === "status" && isMet(fault, request)) {
     return void response.writeHead(fault.status, fault.headers).end("no");
   }
+  if (fault.kind === "circle") {
+    const location = `http://${request.headers.host}${(request.url ?? "").replace("/", "/again/")}`;
+    return void response.writeHead(302, { location }).end();
+  }
+  if (fault.kind === "rewrite") request.url = request.url?.replace(fault.from, fault.to) ?? "";
   const reply = await forwarded(upstream, request);
   const body = Buffer.concat(await reply.toArray());
   const { connection: _, "keep-alive": _time, ...headers } = reply.headers;
@@ -83,7 +92,7 @@ async function answer(
     response.write(body.subarray(0, body.indexOf("PACK") + 40), () => request.socket.destroy());
     return;
   }
-  response.end(fault.kind === "none" || fault.kind === "status" ? body : harmed(fault, body));
+  response.end(fault.kind.startsWith("pack") ? harmed(fault, body) : body);
 }
 
 function isMet({ path }: { path?: string }, { url = "" }: IncomingMessage): boolean {

@@ -61,7 +61,8 @@ export async function approve(invocation: Invocation, commit?: string): Promise<
   }
   const { removes } = change;
   const what = removes.length === 1 ? "1 pipeline that it lacks is" : `${removes.length} pipelines that it lacks are`;
-  const text = (): string => printable(`The source is followed; ${what} deleted: ${removes.join(", ")}`);
+  const deleted = removes.length === 0 ? "" : `; ${what} deleted: ${removes.join(", ")}`;
+  const text = (): string => printable(`The source is followed${deleted}`);
   return showCarriedOut(invocation, change, text, "the files");
 }
 

@@ -96,9 +96,7 @@ const sentences: Sentences = {
     "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path " +
     "and the branch; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
   DeletionBudget: budgetText,
-  SourceChanged: ({ from, to, removes }) =>
-    `the source is ${to}, and was ${from}; it lacks ${counted(removes.length, "pipeline")} (${someOf(removes)}), so nothing is ` +
-    'changed. Ways out: run with the earlier source; or "sluice approve", which deletes what this source lacks',
+  SourceChanged: sourceText,
   NotApproved: approvalText,
   EndHindered: ({ trigger, hindrance }) => `${triggerText(trigger)}: ${hindranceText(hindrance)}`,
   SuccessorLost: ({ of, revision }) =>
@@ -117,6 +115,20 @@ function waitingText(waits: Reason | undefined): string {
 function newText({ state, topics, shared }: ReasonFacts["New"]): string {
   const wish = state === "Running" ? "" : `, and x-sluice.state is ${state}`;
   return `${wish}${beginningText(topics)}${shared.map((topic) => `; ${sharedText(topic)}`).join("")}`;
+}
+
+function sourceText({ from, to, removes, edits }: ReasonFacts["SourceChanged"]): string {
+  const does = [...pipelinesText("lacks", removes), ...pipelinesText("changes", edits)].join(", and ");
+  const back = edits.length === 0 ? "run with the earlier source" : "correct the redirect";
+  const deleting = removes.length === 0 ? "which follows it" : "which deletes what this source lacks";
+  return (
+    `the source is ${to}, and was ${from}; it ${does}, so nothing is changed. Ways out: ${back}; or "sluice approve", ` +
+    deleting
+  );
+}
+
+function pipelinesText(verb: string, ids: readonly string[]): string[] {
+  return ids.length === 0 ? [] : [`${verb} ${counted(ids.length, "pipeline")} (${someOf(ids)})`];
 }
 
 function approvalText({ of, level, approval, approved }: ReasonFacts["NotApproved"]): string {

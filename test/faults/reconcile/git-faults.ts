@@ -1,12 +1,31 @@
 import { writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import type { Fault as ProxyFault } from "../../support/git-fault-proxy.ts";
+import { GitRepository } from "../../support/git-repository.ts";
 import type { Fault } from "./fault.ts";
-import type { Scene } from "./scene.ts";
+import { fileOf, kept, type Scene } from "./scene.ts";
 
 const port = "http://127.0.0.1";
 
 /** Where a small pack breaks decides which of them Git notices first. */
 const broken = ["TransferIncomplete", "TransferCorrupt"] as const;
+
+/** For a while the server names another repository of its own, which lacks a pipeline and edits another one. */
+const redirectedElsewhere: Fault = {
+  name: "redirected to another repository",
+  told: "SourceChanged",
+  of: kept[2],
+  begin: async ({ proxy }) => {
+    const other = await GitRepository.create();
+    await other.commit({ [`${kept[0]}.yaml`]: fileOf(kept[0], { expression: "id > 7" }) });
+    const [path, location] = [new URL(proxy.url).pathname, `/${basename(other.path)}/.git/info/refs`];
+    proxy.fault = { kind: "status", status: 302, path, headers: { location } };
+    return async () => {
+      proxy.fault = { kind: "none" };
+      await other.remove();
+    };
+  },
+};
 
 /** What the way to the remote, and its server, can do. */
 export const gitFaults: readonly Fault[] = [
@@ -25,6 +44,7 @@ export const gitFaults: readonly Fault[] = [
     status: 302,
     headers: { location: "/login" },
   }),
+  redirectedElsewhere,
   onTheWay("connections cut off", "ConnectionFailed", { kind: "hang up" }),
   onTheWay("silence before the headers", "Timeout", { kind: "hang before headers" }),
   onTheWay("silence after the headers", "Timeout", { kind: "hang after headers" }),

@@ -16,6 +16,7 @@ const oneOfEach = [
 /** Those that the reconciler deals with in a way of its own. The others are reasons of Git, which `test/integration/git` has. */
 const others = [
   "silence before the headers",
+  "redirected to another repository",
   "paths that differ in case",
   "a broken commit in the middle of a series",
   "a field that cannot change",

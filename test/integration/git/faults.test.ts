@@ -128,11 +128,47 @@ describe("a redirect", () => {
     expect(thief.requests).toEqual([]);
   });
 
-  test("on the same host is followed", async () => {
-    const url = proxy.url.replace("/.git", "");
-    const server = scene.add(await serveFaults({ ...proxy, url }));
-    server.fault = moved(`${server.url}/.git`, new URL(server.url).pathname);
-    expect(pathsOf(await scene.open({ url: server.url }).fetch(signal))).toEqual(["a.yaml", "b.yaml"]);
+  describe("on the same host", () => {
+    let server: FaultProxy;
+    let path: string;
+
+    beforeAll(async () => {
+      server = scene.add(await serveFaults({ ...proxy, url: proxy.url.replace("/.git", "") }));
+      path = new URL(server.url).pathname;
+    });
+
+    test("is followed, shown, and asked for again at each poll", async () => {
+      const redirected = scene.open({ url: server.url });
+      server.fault = moved(`${server.url}/.git`, path);
+      const first = await redirected.fetch(signal);
+      expect(pathsOf(first)).toEqual(["a.yaml", "b.yaml"]);
+      expect(first.redirected).toBe(`${server.url}/.git`);
+      expect(redirected.description).toMatchObject({ url: server.url, redirected: `${server.url}/.git` });
+
+      server.requests.length = 0;
+      expect(await redirected.fetch(signal)).toBe(first);
+      expect(server.requests[0]?.line).toContain(`GET ${path}/info/refs`);
+      const restarted = scene.open({ url: server.url });
+      server.fault = status(503);
+      expect((await failure(restarted)).message).toContain(server.url);
+      expect((await restarted.cached(signal))?.redirected).toBe(`${server.url}/.git`);
+    });
+
+    test("is over with it: the commits of the configured address come again", async () => {
+      const back = scene.open({ url: server.url, dataDir: join(scene.dataDir, "back") });
+      server.fault = moved(`${server.url}/.git`, path);
+      const elsewhere = await back.fetch(signal);
+      server.fault = { kind: "rewrite", from: path, to: `${path}/.git` };
+      const configured = await back.fetch(signal);
+      expect(configured).toMatchObject({ sha: elsewhere.sha });
+      expect(configured.redirected).toBeUndefined();
+      expect(back.description.redirected).toBeUndefined();
+    });
+
+    test("may lead on, but not in a circle", async () => {
+      server.fault = { kind: "circle" };
+      expect((await failure(scene.open({ url: server.url }))).reason).toBe("Redirected");
+    });
   });
 });
 

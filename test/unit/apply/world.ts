@@ -22,13 +22,16 @@ export const paused = { class: "setup", since: "", text: "the table is missing",
 /** A source that says what the test says. */
 class TestSource implements RevisionSource {
   description: SourceDescription = { kind: "dir", url: "/test", path: "." };
+  /** Where what `say` says next is read, as a redirect has it. */
+  redirected: string | undefined;
   #count = 0;
   #revision: Revision = { id: "test@0", sha: "0", files: [], skipped: [] };
 
   say(...pipelines: PipelineText[]): void {
     const files = pipelines.map((one) => ({ path: `${one.id}.yaml`, bytes: Buffer.from(pipelineText(one)) }));
     this.#count += 1;
-    this.#revision = { id: `test@${this.#count}`, sha: String(this.#count), files, skipped: [] };
+    const place = this.redirected === undefined ? {} : { redirected: this.redirected };
+    this.#revision = { id: `test@${this.#count}`, sha: String(this.#count), files, skipped: [], ...place };
   }
 
   fetch = async (): Promise<Revision> => this.#revision;

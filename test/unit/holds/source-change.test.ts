@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { SourceDescription } from "../../../reconciler/git/revision.ts";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
+import { keptLog } from "../../support/engine.ts";
 import { edited, orders, outcomes, readyOf, World } from "../apply/world.ts";
 
 const sales = { id: "sales-eu" };
@@ -100,4 +101,73 @@ test("another commit or tag of the same repository is no other source", async ()
   world.source.say(orders);
   await outcomes(world.reconciler());
   expect(running()).toEqual(["orders"]);
+});
+
+/** The server redirects there, where these pipelines are; undefined where it does not. */
+function redirected(to: string | undefined, ...pipelines: { id: string }[]): void {
+  world.source.redirected = to;
+  world.source.say(...pipelines);
+}
+
+describe("another address to which the server redirects", () => {
+  const elsewhere = "https://example.com/attic/shop.git";
+
+  test("is followed where its files are the same, shown and logged once", async () => {
+    await world.after(orders, sales);
+    const log = keptLog();
+    const reconciler = world.reconciler({ log });
+    redirected(elsewhere, orders, sales);
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    const [ready] = reconciler.snapshot().conditions;
+    expect([ready?.status, ready?.message]).toEqual([
+      "True",
+      `every pipeline matches test@2, read at ${elsewhere}, to which the server redirects (if that is intended, name it with --repo)`,
+    ]);
+    const told = () => log.lines.filter(({ sentence }) => sentence.startsWith("The server of the source"));
+    expect(told()).toMatchObject([{ level: "warn", fields: { url: shop.url, redirected: elsewhere } }]);
+    redirected(elsewhere, edited, sales);
+    await outcomes(reconciler);
+    expect(readyOf(reconciler, "orders")).toEqual(["True", "ReconciliationSucceeded"]);
+    redirected(undefined, orders, sales);
+    await outcomes(reconciler);
+    expect(told()).toMatchObject([
+      { level: "warn" },
+      { level: "info", sentence: "The server of the source no longer redirects." },
+    ]);
+  });
+
+  test("changes nothing while its files differ, and is forgotten when the redirect ends", async () => {
+    const reconciler = await world.after(orders, sales);
+    world.engine.calls.length = 0;
+    redirected(elsewhere, edited, sales, { id: "planted" });
+    await outcomes(reconciler);
+    await outcomes(world.reconciler());
+    await outcomes(reconciler);
+    expect(world.engine.calls).toEqual([]);
+    expect(readyOf(reconciler, "orders")).toEqual(["False", "SourceChanged", "Stalled"]);
+    expect(readyOf(reconciler, "planted")).toEqual(["False", "SourceChanged", "Stalled"]);
+    const said = reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "orders")?.change.reason;
+    expect(said).toBe(
+      `the source is ${elsewhere} (to which ${shop.url} redirects), branch main, path pipelines, and was ${shop.url}, branch main, ` +
+        "path pipelines; it changes 2 pipelines (orders, planted), so nothing is changed. Ways out: correct the redirect; or " +
+        '"sluice approve", which follows it',
+    );
+    redirected(undefined, edited, sales);
+    await outcomes(reconciler);
+    expect(running()).toEqual(["orders", "sales-eu"]);
+    expect(readyOf(reconciler, "orders")).toEqual(["True", "ReconciliationSucceeded"]);
+  });
+
+  test("is followed after an approval; meanwhile drift waits and the stop of an operator does not", async () => {
+    const reconciler = await world.after(orders, sales);
+    redirected(elsewhere, edited, sales);
+    await reconciler.operator.stop("sales-eu", 60_000, { by: "ada" });
+    world.engine.calls.length = 0;
+    await outcomes(reconciler);
+    expect(world.engine.calls).toEqual(["stop sales-eu"]);
+    expect(await reconciler.operator.approve({ by: "ada" })).toMatchObject({ removes: [], edits: ["orders"] });
+    await outcomes(reconciler);
+    expect(readyOf(reconciler, "orders")).toEqual(["True", "ReconciliationSucceeded"]);
+  });
 });
