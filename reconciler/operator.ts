@@ -214,5 +214,5 @@ export class Operator {
 }
 
 function commitIn(revision: string): string {
-  return revision.replace(/^(?:.*@)?sha1:/, "");
+  return revision.replace(/^(?:.*@)?sha(?:1|256):/, "");
 }

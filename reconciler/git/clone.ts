@@ -1,10 +1,17 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Blobs } from "./tree.ts";
 import { approvalsOf, type Read, readCommit, type Wanted } from "./commit.ts";
 import type { Git } from "./git.ts";
-import { isFull, removeUnfinished } from "./object-files.ts";
+import {
+  isFull,
+  isOfFormat,
+  makeRepository,
+  type ObjectFormat,
+  objectFormatOf,
+  removeUnfinished,
+} from "./object-files.ts";
 import type { Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
 import { type Signature, SourceError } from "./revision.ts";
@@ -132,7 +139,7 @@ export class Clone {
     wanted: Wanted,
     signal: AbortSignal,
   ): Promise<Found> {
-    await this.#prepare(signal);
+    await this.#prepare(objectFormatOf(sought), signal);
     let object = await this.#object(kept, signal);
     if ((object?.tag ?? object?.commit) !== sought) {
       await fetch();
@@ -160,14 +167,13 @@ export class Clone {
    * Creates the folder if it is missing or damaged. No other process uses it, so any lock in it is left over from a
    * killed process, and any unfinished pack from a fetch that failed.
    */
-  async #prepare(signal: AbortSignal): Promise<void> {
+  async #prepare(format: ObjectFormat, signal: AbortSignal): Promise<void> {
     await removeUnfinished(this.#folder);
     if (await this.#isFull()) await this.#compact(signal);
     if (await this.#isFull()) await this.#forgetEarlier(signal);
-    if (existsSync(join(this.#folder, "objects", "pack")) && !(await this.#isFull())) return this.#removeLocks();
-    await rm(this.#folder, { recursive: true, force: true });
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await this.#git.text(this.#folder, ["init", "--quiet", "--bare", "--template="], signal);
+    const isThere = existsSync(join(this.#folder, "objects", "pack")) && !(await this.#isFull());
+    if (isThere && (await isOfFormat(this.#folder, format))) return this.#removeLocks();
+    await makeRepository(this.#folder, format, this.#git, signal);
   }
 
   #isFull(): Promise<boolean> {
@@ -271,7 +277,7 @@ export class Clone {
     const fixed = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
     if (refspec.includes("*")) fixed.push("--prune");
     const fetch = (...more: string[]) =>
-      this.#git.fetch(this.#folder, (url) => [...fixed, ...more, "--", url, refspec], signal);
+      this.#git.fetch(this.#folder, (url, options) => [...fixed, ...more, ...options, "--", url, refspec], signal);
     try {
       await fetch(depth);
     } catch (error) {

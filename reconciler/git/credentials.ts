@@ -104,6 +104,7 @@ function sshOptions(key: string | undefined, knownHosts: string | undefined): st
   return options;
 }
 
-function quoted(text: string): string {
+/** A word of a shell. */
+export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -45,6 +45,11 @@ export function lastAnswer(output: string, now: number): Answer | undefined {
   return status === undefined ? undefined : readAnswer(status, headers, now);
 }
 
+/** Whether git waits for an answer to its last request, as the trace shows it. */
+export function isWaiting(output: string): boolean {
+  return output.lastIndexOf("=> Send header") > output.lastIndexOf("<= Recv header");
+}
+
 function readAnswer(status: number, headers: ReadonlyMap<string, string>, now: number): Answer {
   const exhausted = headers.get("x-ratelimit-remaining") === "0" || headers.get("ratelimit-remaining") === "0";
   const limited = status === 429 || (status === 403 && (exhausted || headers.has("retry-after")));

@@ -4,7 +4,7 @@ import { simpleGit } from "simple-git";
 /** Git printed more than it may. */
 export class OutputTooLarge extends Error {}
 
-/** The message of a run that took too long. */
+/** How the message of a run begins that took too long. What it had said by then follows. */
 export const outOfTime = "out of time";
 
 /** Milliseconds: a grandchild may hold the pipes open after git has ended; slow machines need time to read the rest. */
@@ -46,10 +46,12 @@ export class GitProcess {
     const onExit = (): void => this.#kill();
     process.once("exit", onExit);
     try {
-      const code = await Promise.race([this.#closed(), this.#ended]);
+      const code = await Promise.race([this.#closed(), this.#ended]).catch(this.#unlessEnded);
+      const said = Buffer.concat(printed.error).toString("utf8");
+      if (this.#why?.message === outOfTime) throw new Error(`${outOfTime}\n${said}`);
       if (this.#why !== undefined) throw this.#why;
       if (code === 0) return Buffer.concat(printed.out);
-      throw new Error(Buffer.concat(printed.error).toString("utf8"));
+      throw new Error(said);
     } finally {
       process.off("exit", onExit);
       clearTimeout(quiet);
@@ -63,6 +65,11 @@ export class GitProcess {
     this.#kill();
     setTimeout(() => this.#reject(why), endWithin).unref();
   }
+
+  readonly #unlessEnded = (error: unknown): null => {
+    if (error === this.#why) return null;
+    throw error;
+  };
 
   /** The exit code, once everything that it printed was read. */
   #closed(): Promise<number | null> {

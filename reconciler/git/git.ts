@@ -2,9 +2,19 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { oneLine } from "../../engine/language.ts";
-import { type Answer, connectionTrouble, lastAnswer, reasonOf, wayOut, withoutTrace } from "./failure.ts";
+import { type Answer, connectionTrouble, isWaiting, lastAnswer, reasonOf, wayOut, withoutTrace } from "./failure.ts";
 import type { Credentials, Granted } from "./credentials.ts";
-import { type Environment, type GitTimeouts, localEnvironment, remoteEnvironment } from "./environment.ts";
+import {
+  cloneEnvironment,
+  type Environment,
+  type GitSetting,
+  type GitTimeouts,
+  readSettings,
+  remoteEnvironment,
+  settingsEnvironment,
+  uploadPackOptions,
+  workTreeEnvironment,
+} from "./environment.ts";
 import { GitProcess, OutputTooLarge, outOfTime, runLocally } from "./git-process.ts";
 import { bytesOf, objectFiles, type ObjectFiles, removeNewer } from "./object-files.ts";
 import { redactor, type Remote } from "./remote.ts";
@@ -63,6 +73,17 @@ interface Run {
   before?: ObjectFiles;
 }
 
+/** The arguments of a command that connects to `url`, with these options of `ls-remote` and `fetch`. */
+export type RemoteArguments = (url: string, options: readonly string[]) => string[];
+
+export interface GitOptions {
+  timeouts: GitTimeouts;
+  /** The most bytes that one fetch may write, and that a folder may hold before one. */
+  maxSize: number;
+  /** Its folders are work trees of the person who runs it; else bare repositories of our own. */
+  isWorkTree?: boolean;
+}
+
 /**
  * Runs the system's `git` in a folder, for one remote. It prompts for nothing, speaks no protocol but file, git, http,
  * https and ssh, and always ends: with its output, or with a SourceError that holds no credential.
@@ -72,30 +93,35 @@ export class Git {
   readonly #credentials: Credentials;
   readonly #environment: Environment;
   readonly #timeouts: GitTimeouts;
-  /** The most bytes that one fetch may write, and that a folder may hold before one. */
+  readonly #isWorkTree: boolean;
+  /** As `GitOptions` says. */
   readonly maxSize: number;
-  /** Where the server of the remote redirected since `askConfigured`. */
+  /** Where the server of the remote redirected since `beginPoll`. */
   #redirect: Redirect | undefined;
+  /** Of the person who runs Sluice, read once since `beginPoll`. */
+  #settings: readonly GitSetting[] | undefined;
 
   constructor(
     remote: Remote,
     credentials: Credentials,
     environment: Environment,
-    { timeouts, maxSize }: { timeouts: GitTimeouts; maxSize: number },
+    { timeouts, maxSize, isWorkTree = false }: GitOptions,
   ) {
     this.#remote = remote;
     this.#credentials = credentials;
     this.#environment = environment;
     this.#timeouts = timeouts;
     this.maxSize = maxSize;
+    this.#isWorkTree = isWorkTree;
   }
 
   /** The next exchange asks the configured address: a redirect holds for one poll, since any answer of a network may be wrong. */
-  askConfigured(): void {
+  beginPoll(): void {
     this.#redirect = undefined;
+    this.#settings = undefined;
   }
 
-  /** Where the server redirected since `askConfigured`, for people; undefined where it did not. */
+  /** Where the server redirected since `beginPoll`, for people; undefined where it did not. */
   get redirected(): string | undefined {
     return this.#redirect?.shown;
   }
@@ -121,12 +147,13 @@ export class Git {
 
   /** Output of a git command that connects to nothing. */
   #locally(run: Pick<Run, "folder" | "args" | "most" | "input">, signal: AbortSignal): Promise<Buffer> {
-    const environment = localEnvironment(this.#environment);
+    const make = this.#isWorkTree ? workTreeEnvironment : cloneEnvironment;
+    const environment = make(this.#environment);
     return this.#run({ ...run, environment, isRemote: false, redact: this.#remote.redact }, signal);
   }
 
-  /** Output of a git command that connects to the remote: `args` receives its URL. */
-  exchange(folder: string, args: (url: string) => string[], signal: AbortSignal): Promise<string> {
+  /** Output of a git command that connects to the remote. */
+  exchange(folder: string, args: RemoteArguments, signal: AbortSignal): Promise<string> {
     return this.#exchange(folder, args, undefined, signal);
   }
 
@@ -134,7 +161,7 @@ export class Git {
    * As `exchange`, for a fetch into the repository in `folder`: it is ended when it has written more than `maxSize`. What
    * a fetch wrote that failed is removed.
    */
-  async fetch(folder: string, args: (url: string) => string[], signal: AbortSignal): Promise<void> {
+  async fetch(folder: string, args: RemoteArguments, signal: AbortSignal): Promise<void> {
     const before = await objectFiles(folder);
     try {
       await this.#exchange(folder, args, before, signal);
@@ -146,15 +173,17 @@ export class Git {
 
   async #exchange(
     folder: string,
-    args: (url: string) => string[],
+    args: RemoteArguments,
     before: ObjectFiles | undefined,
     signal: AbortSignal,
   ): Promise<string> {
     const granted = await this.#credentials.resolve();
+    this.#settings ??= await this.#personal(folder, signal);
+    const options = this.#remote.isFolder === true ? uploadPackOptions(this.#settings) : [];
     for (let redirects = 0; ; redirects += 1) {
       const url = this.#redirect?.url ?? this.#remote.url;
       try {
-        return await this.#ask(folder, args(url), granted, before, signal);
+        return await this.#ask(folder, args(url, options), granted, before, signal);
       } catch (error) {
         const moved = error instanceof Refusal && redirects < mostRedirects ? movedTo(error.answer, url) : undefined;
         if (moved === undefined) throw error;
@@ -164,6 +193,12 @@ export class Git {
     }
   }
 
+  async #personal(folder: string, signal: AbortSignal): Promise<GitSetting[]> {
+    const environment = settingsEnvironment(this.#environment);
+    const run = { folder, args: ["config", "--list", "-z"], most: mostBytes.text, environment, isRemote: false };
+    return readSettings((await this.#run({ ...run, redact: this.#remote.redact }, signal)).toString("utf8"));
+  }
+
   async #ask(
     folder: string,
     args: string[],
@@ -171,7 +206,15 @@ export class Git {
     before: ObjectFiles | undefined,
     signal: AbortSignal,
   ): Promise<string> {
-    const environment = remoteEnvironment(this.#environment, this.#remote, granted, this.#timeouts);
+    const isClone = before !== undefined;
+    const setting = {
+      remote: this.#remote,
+      granted,
+      timeouts: this.#timeouts,
+      settings: this.#settings ?? [],
+      isClone,
+    };
+    const environment = remoteEnvironment(this.#environment, setting);
     const hide = redactor(granted.secrets);
     const redact = (text: string): string => this.#remote.redact(hide(text));
     const most = mostBytes.exchange;
@@ -253,21 +296,25 @@ export class Git {
 
   #failure({ args, redact }: Run, error: unknown): SourceError {
     const output = error instanceof Error ? error.message : String(error);
-    const answer = lastAnswer(output, Date.now());
+    const isLate = output.startsWith(outOfTime);
+    const answer = isLate && isWaiting(output) ? undefined : lastAnswer(output, Date.now());
     // Before the text is cut: otherwise a part of a secret could remain at the cut.
     const said = essence(redact(withoutTrace(output)));
     const reason = reasonOf(`${said}\n${connectionTrouble(output)}`, answer);
     if (reason === "GitNotInstalled") {
       return new SourceError(reason, "expected the program git on the PATH, found none: install Git");
     }
-    const what =
-      reason === "Timeout"
-        ? `no end after ${this.#timeouts.silence / 1000} s of silence or ${this.#timeouts.total / 1000} s in all`
-        : said || "git said nothing about why";
+    const what = isLate || reason === "Timeout" ? this.#late(answer) : said || "git said nothing about why";
     const way = wayOut(reason, { ...answer, ...(answer?.location && { location: shown(answer.location, redact) }) });
     // The cause is left out on purpose: it quotes the command's output as it was.
     const place = this.redirected === undefined ? "" : `, redirected to ${this.redirected},`;
     return new Refusal(reason, `git ${args[0] ?? ""} of ${this.#remote.display}${place} failed: ${what}${way}`, answer);
+  }
+
+  #late(answer: Answer | undefined): string {
+    const times = `${this.#timeouts.silence / 1000} s of silence or ${this.#timeouts.total / 1000} s in all`;
+    if (answer?.status !== 401) return `no end after ${times}`;
+    return `the server asked for credentials, and no credential helper of Git's settings gave any within ${times}`;
   }
 }
 

@@ -1,6 +1,14 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import type { Git } from "./git.ts";
-import { isFull, removeUnfinished } from "./object-files.ts";
+import {
+  isFull,
+  isOfFormat,
+  makeRepository,
+  type ObjectFormat,
+  objectFormatOf,
+  removeUnfinished,
+} from "./object-files.ts";
+import type { Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
 
@@ -15,6 +23,8 @@ const tip = "refs/sluice/tip";
 interface Search {
   /** What is fetched. */
   ref: string;
+  /** The present commit of `ref`, or one of its history. */
+  head: string;
   /** Where the search begins. */
   from: string;
   commit: string;
@@ -37,9 +47,9 @@ export class History {
     this.#remote = remote;
   }
 
-  /** Whether `ref` of the remote contains `commit`. Rejects where the remote cannot be asked. */
-  contains(ref: string, commit: string, signal: AbortSignal): Promise<Containment> {
-    return this.#healed({ ref, from: tip, commit, withFiles: false }, signal);
+  /** Whether `ref` of the remote, which is at `sha`, contains `commit`. Rejects where the remote cannot be asked. */
+  contains({ ref, sha }: Pick<Tip, "ref" | "sha">, commit: string, signal: AbortSignal): Promise<Containment> {
+    return this.#healed({ ref, head: sha, from: tip, commit, withFiles: false }, signal);
   }
 
   /**
@@ -51,7 +61,7 @@ export class History {
     signal: AbortSignal,
   ): Promise<Containment> {
     try {
-      return await this.#healed({ ref, from: commit, commit: ancestor, withFiles: true }, signal);
+      return await this.#healed({ ref, head: commit, from: commit, commit: ancestor, withFiles: true }, signal);
     } catch (error) {
       if (error instanceof SourceError && error.reason === "TooLarge") return "unknown";
       throw error;
@@ -70,8 +80,11 @@ export class History {
     }
   }
 
-  async #search({ ref, from, commit, withFiles }: Search, signal: AbortSignal): Promise<Containment> {
-    await this.#prepare(signal);
+  async #search({ ref, head, from, commit, withFiles }: Search, signal: AbortSignal): Promise<Containment> {
+    const format = objectFormatOf(head);
+    // A hash of another length is of a repository that this one has replaced.
+    if (objectFormatOf(commit) !== format) return "no";
+    await this.#prepare(format, signal);
     for (const depth of depths) {
       await this.#fetch(ref, depth, signal);
       const commits = await this.#git.text(this.#folder, ["rev-list", from], signal);
@@ -84,24 +97,26 @@ export class History {
     return "unknown";
   }
 
-  async #prepare(signal: AbortSignal): Promise<void> {
+  async #prepare(format: ObjectFormat, signal: AbortSignal): Promise<void> {
     await removeUnfinished(this.#folder);
     if (await isFull(this.#folder, this.#git.maxSize)) await rm(this.#folder, { recursive: true, force: true });
     const entries = await readdir(this.#folder).catch((): string[] => []);
     await Promise.all(
       entries.filter((name) => name.endsWith(".lock")).map((name) => rm(`${this.#folder}/${name}`, { force: true })),
     );
-    if (entries.includes("HEAD")) return;
-    await rm(this.#folder, { recursive: true, force: true });
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await this.#git.text(this.#folder, ["init", "--quiet", "--bare", "--template="], signal);
+    if (entries.includes("HEAD") && (await isOfFormat(this.#folder, format))) return;
+    await makeRepository(this.#folder, format, this.#git, signal);
     await this.#git.text(this.#folder, ["config", "remote.sluice.url", this.#remote.url], signal);
   }
 
   async #fetch(ref: string, depth: number, signal: AbortSignal): Promise<void> {
     const fixed = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
     const some = ["--filter=tree:0", `--depth=${depth}`, "sluice", `+${ref}:${tip}`];
-    await this.#git.fetch(this.#folder, (url) => ["-c", `remote.sluice.url=${url}`, ...fixed, ...some], signal);
+    await this.#git.fetch(
+      this.#folder,
+      (url, options) => ["-c", `remote.sluice.url=${url}`, ...fixed, ...options, ...some],
+      signal,
+    );
   }
 
   /** Reads only what is here: missing files are not fetched. */

@@ -81,7 +81,7 @@ export async function revisionNotes(step: Step): Promise<string[]> {
 }
 
 async function ofHistory({ tip, history, signal }: Step, before: string, name: string): Promise<string[]> {
-  const contained = await history.contains(tip.ref, before, signal).catch((error: unknown) => {
+  const contained = await history.contains(tip, before, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     return error instanceof SourceError ? error.message : "unknown";
   });

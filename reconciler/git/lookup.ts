@@ -1,4 +1,4 @@
-import type { Git } from "./git.ts";
+import type { Git, RemoteArguments } from "./git.ts";
 import { patternsOf, readTip, type Reference, type Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
 import { type RequestListener, SourceError } from "./revision.ts";
@@ -29,7 +29,8 @@ export class Lookup {
   }
 
   #list(patterns: string[], signal: AbortSignal): Promise<string> {
-    return this.#git.exchange(this.#folder, (url) => ["ls-remote", "--symref", "--", url, ...patterns], signal);
+    const args: RemoteArguments = (url, options) => ["ls-remote", "--symref", ...options, "--", url, ...patterns];
+    return this.#git.exchange(this.#folder, args, signal);
   }
 
   async #missing(signal: AbortSignal): Promise<SourceError> {

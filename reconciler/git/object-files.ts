@@ -1,5 +1,6 @@
-import { readdir, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { Git } from "./git.ts";
 
 /** The files of the object store of a repository by path, with the bytes that each takes on disk. */
 export type ObjectFiles = ReadonlyMap<string, number>;
@@ -50,4 +51,31 @@ export async function isFull(folder: string, maxSize: number): Promise<boolean> 
 
 function isPack(folder: string, path: string): boolean {
   return path.startsWith(join(folder, "objects", "pack")) && !/\.(idx|rev|keep|bitmap|mtimes)$/.test(path);
+}
+
+/** How a repository hashes its objects. Git cannot fetch from one format into another. */
+export type ObjectFormat = "sha1" | "sha256";
+
+/** The format of the repository that an object comes from, by the digits of its hash. */
+export function objectFormatOf(sha: string): ObjectFormat {
+  return sha.length === 64 ? "sha256" : "sha1";
+}
+
+/** Whether the repository in `folder` is of this format. */
+export async function isOfFormat(folder: string, format: ObjectFormat): Promise<boolean> {
+  const config = await readFile(join(folder, "config"), "utf8").catch(() => "");
+  const found = /^\s*objectformat\s*=\s*(\w+)/im.exec(config)?.[1]?.toLowerCase() ?? "sha1";
+  return found === format;
+}
+
+/** Makes an empty bare repository in `folder`, in place of what is there. */
+export async function makeRepository(
+  folder: string,
+  format: ObjectFormat,
+  git: Git,
+  signal: AbortSignal,
+): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await git.text(folder, ["init", "--quiet", "--bare", "--template=", `--object-format=${format}`], signal);
 }

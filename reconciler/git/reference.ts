@@ -43,7 +43,10 @@ export function readReference({ branch, tag, commit }: ReferenceSettings): Refer
 export function fullHash(text: string, subject: string): string {
   if (/^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(text)) return text.toLowerCase();
   const found = JSON.stringify(text.slice(0, 100));
-  throw new SourceError("URLInvalid", `${subject}: expected the whole hash of a commit, 40 digits, got ${found}`);
+  throw new SourceError(
+    "URLInvalid",
+    `${subject}: expected the whole hash of a commit, 40 digits (64 of SHA-256), got ${found}`,
+  );
 }
 
 /** Names that Git allows, without those that a shell or an option parser could misread. */

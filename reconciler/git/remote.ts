@@ -11,6 +11,8 @@ export interface Remote {
   url: string;
   /** For people: holds nothing that could be a credential. */
   display: string;
+  /** It is a folder of this machine. */
+  isFolder?: true;
   /** Value of an HTTP `Authorization` header, from the user and password of the URL. */
   authorization?: string;
   /** Why the connection is not secure; absent for a secure one. */
@@ -54,7 +56,8 @@ export function parseRemote(text: string): Remote {
 function plain(text: string): Remote {
   const isFolder = !text.startsWith("file:") && !/^[^/]+:/.test(text);
   const url = isFolder ? resolve(text) : text;
-  return { url, display: url, redact: redactor([]) };
+  const isHere = isFolder || text.startsWith("file:");
+  return { url, display: url, ...(isHere && { isFolder: true as const }), redact: redactor([]) };
 }
 
 function ssh(text: string, url: URL): Remote {

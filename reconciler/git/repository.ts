@@ -185,7 +185,7 @@ export class Repository implements RevisionSource {
     return this.#mutex.run(async () => {
       try {
         await mkdir(this.#home, { recursive: true, mode: 0o700 });
-        this.#git.askConfigured();
+        this.#git.beginPoll();
         return await work();
       } catch (error) {
         throw ofDisk(error, this.#home);
@@ -215,8 +215,9 @@ export class Repository implements RevisionSource {
   async #mustContain(sha: string, signal: AbortSignal): Promise<void> {
     const record = await this.#recall();
     if (record?.commits.includes(sha) === true || this.#commits.includes(sha)) return;
-    const { ref, name } = await this.#lookup.tip(signal);
-    const contained = sha === ref ? "yes" : await this.#history.contains(ref, sha, signal);
+    const tip = await this.#lookup.tip(signal);
+    const { ref, name } = tip;
+    const contained = sha === ref ? "yes" : await this.#history.contains(tip, sha, signal);
     if (contained === "yes") return;
     const what = name === undefined ? `commit ${ref}` : `${this.#reference.kind === "tag" ? "tag" : "branch"} ${name}`;
     const how = contained === "no" ? "" : ", as far back as was looked";

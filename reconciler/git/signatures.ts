@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Environment } from "./environment.ts";
 import { type Signature, SourceError, type SourceReason } from "./revision.ts";
 
@@ -120,7 +120,8 @@ export class Signatures {
       ...(PATH && { PATH }),
       ...(TMPDIR && { TMPDIR }),
       ...environmentOf(this.#home, this.#allowedSigners),
-      GIT_CEILING_DIRECTORIES: dirname(resolve(folder)),
+      // Git may refuse to find a bare repository by itself, and looks for none in the folders above.
+      GIT_DIR: ".",
     };
     return new Promise((done, fail) => {
       execFile(program, args, { cwd: folder, env, signal, timeout: checkTimeout }, (error, stdout, stderr) => {

@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { oneLine } from "../../engine/language.ts";
 import { readCommit } from "../git/commit.ts";
 import { Credentials } from "../git/credentials.ts";
-import { defaultTimeouts, type Environment, localEnvironment } from "../git/environment.ts";
+import { defaultTimeouts, type Environment, workTreeEnvironment } from "../git/environment.ts";
 import { Git } from "../git/git.ts";
 import { runLocally } from "../git/git-process.ts";
 import { defaultLimits, defaultMaxSize } from "../git/limits.ts";
@@ -37,7 +37,7 @@ export class WorkTree {
 
   private constructor(top: string, under: string, environment: Environment, signal: AbortSignal) {
     const remote = parseRemote(top);
-    const options = { timeouts, maxSize: defaultMaxSize };
+    const options = { timeouts, maxSize: defaultMaxSize, isWorkTree: true } as const;
     this.#git = new Git(remote, new Credentials({}, remote, undefined), environment, options);
     this.top = top;
     this.under = under;
@@ -120,7 +120,7 @@ export class WorkTree {
 async function topOf(real: string, folder: string, environment: Environment, signal: AbortSignal): Promise<string> {
   const run = { folder: real, args: ["rev-parse", "--show-toplevel"], input: "", most: mostAnswer, ...timeouts };
   try {
-    return (await runLocally({ ...run, env: localEnvironment(environment) }, signal)).toString("utf8").trimEnd();
+    return (await runLocally({ ...run, env: workTreeEnvironment(environment) }, signal)).toString("utf8").trimEnd();
   } catch (error) {
     const said = oneLine(error instanceof Error ? error.message.trim().slice(0, 300) : String(error));
     throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree: ${said}`);

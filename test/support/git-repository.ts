@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -29,10 +29,16 @@ export class GitRepository {
   }
 
   /** An empty repository; its branch comes into being with the first commit. */
-  static async create(branch = "main"): Promise<GitRepository> {
+  static async create(branch = "main", format = "sha1"): Promise<GitRepository> {
     const repository = new GitRepository(await mkdtemp(join(tmpdir(), "sluice-repository-")));
-    await repository.git("init", "--quiet", `--initial-branch=${branch}`);
+    await repository.git("init", "--quiet", `--initial-branch=${branch}`, `--object-format=${format}`);
     return repository;
+  }
+
+  /** Begins anew at the same place, without a commit or a file, and with other hashes. */
+  async remakeAs(format: "sha1" | "sha256"): Promise<void> {
+    for (const name of await readdir(this.path)) await rm(join(this.path, name), { recursive: true, force: true });
+    await this.git("init", "--quiet", "--initial-branch=main", `--object-format=${format}`);
   }
 
   /** Runs `git` in the repository and gives its output, trimmed. */

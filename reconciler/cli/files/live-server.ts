@@ -26,7 +26,7 @@ export async function liveStateAt(server: string, invocation: Pick<Invocation, "
   const answer = await api.get(path);
   try {
     const live = readLiveState(answer);
-    const [, commit] = /sha1:([0-9a-f]{40,64})$/.exec(live.revision ?? "") ?? [];
+    const [, commit] = /^(?!dir@).*sha(?:1|256):([0-9a-f]{40,64})$/.exec(live.revision ?? "") ?? [];
     return { live, compared: { name: api.name, ...(commit !== undefined && { commit }) } };
   } catch (error) {
     if (!(error instanceof LiveStateError)) throw error;

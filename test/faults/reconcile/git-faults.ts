@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import type { Fault as ProxyFault } from "../../support/git-fault-proxy.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 import type { Fault } from "./fault.ts";
-import { fileOf, kept, type Scene } from "./scene.ts";
+import { edited, fileOf, kept, type Scene } from "./scene.ts";
 
 const port = "http://127.0.0.1";
 
@@ -45,6 +45,32 @@ export const gitFaults: readonly Fault[] = [
     headers: { location: "/login" },
   }),
   redirectedElsewhere,
+  personWith("settings of a person that would stop Git", "ReconciliationSucceeded", async () => ({
+    settings:
+      "[safe]\nbareRepository = explicit\n[init]\ndefaultObjectFormat = sha256\n[core]\ncompression = 99\n[fetch]\nfsckObjects = maybe\n",
+  })),
+  personWith("a helper for credentials that never answers", "AuthenticationFailed", async ({ proxy, engine }) => {
+    const helper = join(engine.dataDir, "helper");
+    await writeFile(helper, "#!/bin/sh\nexec sleep 600\n", { mode: 0o700 });
+    proxy.fault = { kind: "status", status: 401, headers: { "WWW-Authenticate": 'Basic realm="git"' } };
+    return { settings: `[credential]\nhelper = ${helper}\n[core]\naskPass = ${helper}\n` };
+  }),
+  {
+    name: "the same files in a repository of SHA-256",
+    told: "ReconciliationSucceeded",
+    pushes: true,
+    isHarmless: true,
+    begin: async (scene) => {
+      await scene.push();
+      const other = await GitRepository.create("main", "sha256");
+      await other.commit(Object.fromEntries([...kept, edited].map((id) => [`${id}.yaml`, fileOf(id)])));
+      await scene.follow({ url: other.path });
+      return async () => {
+        await scene.follow();
+        await other.remove();
+      };
+    },
+  },
   onTheWay("connections cut off", "ConnectionFailed", { kind: "hang up" }),
   onTheWay("silence before the headers", "Timeout", { kind: "hang before headers" }),
   onTheWay("silence after the headers", "Timeout", { kind: "hang after headers" }),
@@ -53,6 +79,18 @@ export const gitFaults: readonly Fault[] = [
   onTheWay("a pack with a wrong byte", broken, { kind: "pack with a wrong byte" }),
   onTheWay("a pack with a wrong checksum", broken, { kind: "pack with a wrong checksum" }),
 ];
+
+/** The person who runs Sluice has these settings of Git meanwhile. A push is applied all the same where that is told. */
+function personWith(name: string, told: string, make: (scene: Scene) => Promise<{ settings: string }>): Fault {
+  const begin = async (scene: Scene): Promise<() => Promise<void>> => {
+    await writeFile(scene.gitConfig, (await make(scene)).settings);
+    return async () => {
+      scene.proxy.fault = { kind: "none" };
+      await writeFile(scene.gitConfig, "");
+    };
+  };
+  return { name, told, begin, ...(told === "ReconciliationSucceeded" && { isHarmless: true }) };
+}
 
 /** The server, or what stands before it, answers so. */
 function onTheWay(name: string, told: Fault["told"] & {}, fault: ProxyFault): Fault {

@@ -82,7 +82,7 @@ describe("a revision", () => {
     expect((await repository.fetch(signal)).sha).toBe(second);
     const run = (await readFile(commands, "utf8")).trim().split("\n");
     expect(run.filter((command) => command === "update-ref")).toHaveLength(1);
-    expect(run.length, run.join(" ")).toBeLessThan(11);
+    expect(run.length, run.join(" ")).toBeLessThan(12);
     const names = await inClone("for-each-ref", "--format=%(refname)", "refs/sluice/kept");
     expect(names.trim().split("\n").toSorted()).toEqual(
       [first, second].map((sha) => `refs/sluice/kept/${sha}`).toSorted(),
