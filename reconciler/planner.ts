@@ -1,5 +1,5 @@
 import type { StaleSecrets } from "../engine/index.ts";
-import type { Inventory } from "./actual/inventory.ts";
+import type { Inventory, NotRead } from "./actual/inventory.ts";
 import { snapshot } from "./actual/snapshot.ts";
 import type { ActualState, DeletionLimit } from "./actual/state.ts";
 import type { Apply } from "./apply/apply.ts";
@@ -9,13 +9,14 @@ import { claimedButIgnored, withClaimed } from "./desired/claimed.ts";
 import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
 import type { FileReader } from "./desired/file-reader.ts";
 import { Loader } from "./desired/load.ts";
-import { filesOf, type Revision, type SourceDescription } from "./git/revision.ts";
+import { filesOf, type Revision, unreadPaths, type SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import type { Variables } from "./language/variables.ts";
 import { type ApprovalRule, withApprovals } from "./holds/approval.ts";
 import { planWithHolds, whileSuspended } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
+import { notReadOf, unreadFiles, withoutSuspicion } from "./plan/decide/index.ts";
 import type { Level } from "./plan/level.ts";
 import { liveState, type LiveState } from "./preview/live-state.ts";
 
@@ -45,6 +46,8 @@ export interface MadePlan {
   /** What is wished of each pipeline: by its file, and by an operator who stopped it. */
   pipelines: DesiredPipeline[];
   suspended: ReadonlySet<string>;
+  /** What is not read of the revision. */
+  notRead: NotRead;
   /** What of it is carried out while everything is suspended; absent where nothing is. */
   whileSuspended?: Plan;
   /** Another source than before, which waits for an approval. */
@@ -80,7 +83,12 @@ export class Planner {
     const { id, skipped } = revision;
     this.#stale = await engine.staleSecrets();
     const actual = { ...this.#seen(), budget: { ...inventory.deletionsOf(id), limit } };
-    const unread = [...skipped, ...claimedButIgnored(desired, inventory.state.pipelines)];
+    const notRead = notReadOf(
+      { before: inventory.state.not_read ?? {}, skipped, ignored: desired.ignored ?? [] },
+      actual,
+      desired,
+    );
+    const unread = [...unreadFiles(skipped, notRead), ...claimedButIgnored(desired, inventory.state.pipelines)];
     const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped: unread }, holds.state);
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
@@ -88,9 +96,11 @@ export class Planner {
     if (change === undefined) {
       const made = approval === undefined ? plan : withApprovals(plan, actual, desired.pipelines, approval);
       const few = whileSuspended(made, actual);
-      return { plan: made, pipelines, suspended, ...(few !== undefined && { whileSuspended: few }) };
+      return { plan: made, pipelines, suspended, notRead, ...(few !== undefined && { whileSuspended: few }) };
     }
-    return { plan: withoutChanges(plan, change), pipelines, suspended, sourceChange: change };
+    // Who approves another source has seen what it lacks.
+    const seen = withoutSuspicion(notRead);
+    return { plan: withoutChanges(plan, change), pipelines, suspended, notRead: seen, sourceChange: change };
   }
 
   /** What is desired of all that was read: files of other tools are left out, unless they held a pipeline before. */
@@ -108,6 +118,7 @@ export class Planner {
       max_deletions: limit,
       ...(approve !== undefined && { approve }),
       holds: holds.state,
+      not_read: inventory.state.not_read ?? {},
       described,
     });
   }
@@ -121,7 +132,12 @@ export class Planner {
   async preview(revision: Revision): Promise<Plan> {
     const { reader } = this.#dependencies;
     const variables = await this.#dependencies.variables();
-    const read = await new Loader(reader).load(filesOf(revision), AbortSignal.timeout(loadTimeout), variables);
+    const read = await new Loader(reader).load(
+      filesOf(revision),
+      AbortSignal.timeout(loadTimeout),
+      variables,
+      unreadPaths(revision),
+    );
     return (await this.#make(revision, this.desiredOf(read), undefined)).plan;
   }
 }

@@ -15,7 +15,7 @@ import { noVariables, type Variables } from "./language/variables.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
-import { filesOf, type Revision, type RevisionSource } from "./git/revision.ts";
+import { filesOf, unreadPaths, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
 import { isStopByOperator, type Plan } from "./plan/change.ts";
 import type { Level } from "./plan/level.ts";
@@ -199,7 +199,11 @@ export class Reconciler {
     if (revision === undefined) return;
     const variables = await this.#variables();
     if (this.#loaded?.revision !== revision || this.#loaded.variables !== variables)
-      this.#loaded = { revision, variables, desired: await this.#loader.load(filesOf(revision), signal, variables) };
+      this.#loaded = {
+        revision,
+        variables,
+        desired: await this.#loader.load(filesOf(revision), signal, variables, unreadPaths(revision)),
+      };
     turn.desired = this.#planner.desiredOf(this.#loaded.desired);
     this.#telemetry.revisionLoaded(turn);
   }
@@ -207,8 +211,12 @@ export class Reconciler {
   async #plan(turn: Turn): Promise<void> {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const { plan, pipelines, suspended, whileSuspended, sourceChange } = await this.#planner.make(revision, desired);
+    const { plan, pipelines, suspended, whileSuspended, sourceChange, notRead } = await this.#planner.make(
+      revision,
+      desired,
+    );
     turn.plan = plan;
+    this.#inventory.notRead(notRead);
     if (whileSuspended !== undefined) turn.whileSuspended = whileSuspended;
     turn.pipelines = pipelines;
     this.#planned = { revision: revision.id, pipelines: desired.pipelines };

@@ -61,8 +61,20 @@ export interface FollowedSource {
   redirected?: string;
 }
 
+/** What was not read of the last revision, by its path. */
+export type NotRead = Readonly<Record<string, NotReadEntry>>;
+
+export interface NotReadEntry {
+  /** As `SkippedFile` has it. */
+  version?: string;
+  /** Pipelines whose files were gone in the revision in which it came, or changed: it may hold them. */
+  may_hold: readonly string[];
+}
+
 export interface InventoryState {
   version: 1;
+  /** Absent before the first plan. */
+  not_read?: NotRead;
   /** The source that was followed last; absent before the first plan. */
   source?: FollowedSource;
   last_attempted_revision?: string;
@@ -136,6 +148,11 @@ export class Inventory {
   /** Notes deletions that are about to begin, or that were refused. */
   deletions(deletions: Deletions): void {
     this.#state.deletions = deletions;
+  }
+
+  /** Notes what is not read of the revision that is followed. */
+  notRead(found: NotRead): void {
+    this.#state.not_read = found;
   }
 
   /** From now on this source is followed. */

@@ -118,15 +118,16 @@ export class Loader {
     this.#reader = reader;
   }
 
-  /** Rejects when `signal` aborts. */
+  /** `unread`: further paths that a `.sluiceignore` may name. Rejects when `signal` aborts. */
   async load(
     files: readonly SourceFile[],
     signal: AbortSignal,
     variables: Variables = noVariables,
+    unread: readonly string[] = [],
   ): Promise<DesiredState> {
     if (variables !== this.#variables) this.#known = new Map();
     this.#variables = variables;
-    const ignored = await this.#ignored(files, signal);
+    const ignored = await this.#ignored(files, unread, signal);
     const wanted = wantedOf(files, ignored);
     const room = new Room();
     const loaded = wanted.map((file) => this.#knownOf(file)).map((known) => known && room.admit(known));
@@ -144,10 +145,10 @@ export class Loader {
   }
 
   /** The same as last time while the rules and the paths are the same. */
-  async #ignored(files: readonly SourceFile[], signal: AbortSignal): Promise<Ignored> {
+  async #ignored(files: readonly SourceFile[], unread: readonly string[], signal: AbortSignal): Promise<Ignored> {
     const rules = rulesAmong(files);
     if (rules.length === 0) return nothingIgnored;
-    const paths = pathsOf(files);
+    const paths = [...pathsOf(files), ...unread];
     const known = this.#ignoring;
     const isKnown =
       isDeepStrictEqual(known.paths, paths) && rules.every(({ bytes }, at) => isSame(known.rules[at]!.bytes, bytes));

@@ -1,4 +1,4 @@
-import { Blobs, parseTree } from "./tree.ts";
+import { Blobs, parseTree, withLinkTargets } from "./tree.ts";
 import type { Git } from "./git.ts";
 import { checkLimits, type SourceLimits } from "./limits.ts";
 import { type Revision, SourceError } from "./revision.ts";
@@ -33,20 +33,23 @@ export async function readCommit(
   // The name of a folder may look like a pattern.
   const under = path === "." ? [] : ["--", `:(literal)${path}`];
   const listing = await git.text(folder, ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, ...under], signal);
-  const { files, skipped } = parseTree(listing, limits);
+  const { files, skipped: unread } = parseTree(listing, limits);
+  const skipped = await withLinkTargets(git, folder, sha, unread, signal);
   checkLimits(files, limits, `${display}, ${path}`);
   const contents = await blobs.read(git, folder, files, signal);
   const format = "--format=%ct%x00%an%x00%s";
   const facts = await git.text(folder, ["log", "-1", "--no-show-signature", format, sha], signal);
   const [seconds = "", author = "", subject = ""] = facts.trimEnd().split("\0");
   const committed = new Date(Number(seconds) * 1000);
-  const read = files.map((file, index) => ({ path: file.path, bytes: contents[index]! }));
+  const read = files.map(({ path: at, object }, index) => ({ path: at, bytes: contents[index]!, object }));
   return {
     sha,
-    files: read.filter(({ bytes }) => !isPointer(bytes)),
+    files: read.flatMap(({ path: at, bytes }) => (isPointer(bytes) ? [] : [{ path: at, bytes }])),
     skipped: [
       ...skipped,
-      ...read.filter(({ bytes }) => isPointer(bytes)).map(({ path: at }) => ({ path: at, reason: pointer })),
+      ...read.flatMap(({ path: at, bytes, object: version }) =>
+        isPointer(bytes) ? [{ path: at, reason: pointer, version }] : [],
+      ),
     ],
     // Whoever makes a commit writes its date: it may be none.
     ...(!Number.isNaN(committed.getTime()) && { committedAt: committed.toISOString() }),

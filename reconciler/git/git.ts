@@ -137,6 +137,13 @@ export class Git {
     return this.#locally({ folder, args, most: mostBytes.contents, input: asLines(objects) }, signal);
   }
 
+  /** Output of `git cat-file --batch-check --follow-symlinks` in `folder`, for names such as `<commit>:<path>`. */
+  async targets(folder: string, names: readonly string[], signal: AbortSignal): Promise<string> {
+    const args = ["cat-file", "--batch-check", "--follow-symlinks"];
+    const run = { folder, args, most: mostBytes.text, input: asLines(names) };
+    return (await this.#locally(run, signal)).toString("utf8");
+  }
+
   /** Changes references in `folder`, all of them or none: `changes` are the commands of `git update-ref --stdin`. */
   async updateReferences(folder: string, changes: readonly string[], signal: AbortSignal): Promise<void> {
     // Without input git would wait for some.

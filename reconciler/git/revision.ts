@@ -35,6 +35,11 @@ export function filesOf({ files, hidden = [] }: Revision): RevisionFile[] {
   return [...files, ...hidden];
 }
 
+/** The paths of what was not read, as patterns name them: a folder, or what may be one, also with a slash at its end. */
+export function unreadPaths({ skipped }: Pick<Revision, "skipped">): string[] {
+  return skipped.flatMap(({ path }) => [path, `${path}/`]);
+}
+
 /** A valid signature. It covers the files of this commit, and not earlier commits. */
 export interface Signature {
   kind: "gpg" | "ssh";
@@ -56,6 +61,8 @@ export interface SkippedFile {
   reason: string;
   /** It is a folder, whose files are not known. */
   isFolder?: true;
+  /** The hash of what is there, or of where a link within the repository leads; absent where that is not known. */
+  version?: string;
 }
 
 /** The description of a source, without credentials. */

@@ -25,15 +25,54 @@ export function parseTree(
     if (match === null) continue;
     const [, mode = "", object = "", size = "", path = ""] = match;
     const bytes = Number(size);
-    if (mode === "160000")
-      skipped.push({ path, reason: "a submodule, which is not entered: keep pipeline files in this repository" });
-    else if (mode === "120000")
-      skipped.push({ path, reason: "a symbolic link, which is not followed: put the file itself here" });
+    if (mode === "160000") skipped.push({ path, reason: submodule, version: object });
+    else if (mode === "120000") skipped.push({ path, reason: link, version: object });
     else if (!isWanted(path)) continue;
-    else if (bytes > limits.fileBytes) skipped.push({ path, reason: tooLarge(bytes, limits) });
+    else if (bytes > limits.fileBytes) skipped.push({ path, reason: tooLarge(bytes, limits), version: object });
     else files.push({ path, object, bytes });
   }
   return { files, skipped };
+}
+
+const submodule = "a submodule, which is not entered: keep pipeline files in this repository";
+const link = "a symbolic link, which is not followed: put the file itself here";
+
+/**
+ * The same, where a link that leads to a place of commit `sha` has the hash of what is there: it changes with that,
+ * though the link stays the same.
+ */
+export async function withLinkTargets(
+  git: Git,
+  folder: string,
+  sha: string,
+  skipped: readonly SkippedFile[],
+  signal: AbortSignal,
+): Promise<SkippedFile[]> {
+  // The question about a path is one line.
+  const links = skipped.filter(({ path, reason }) => reason === link && !path.includes("\n"));
+  if (links.length === 0) return [...skipped];
+  const questions = links.map(({ path }) => `${sha}:${path}`);
+  const targets = readTargets(await git.targets(folder, questions, signal), links.length);
+  const found = new Map(links.map(({ path }, index) => [path, targets[index]]));
+  return skipped.map((one) => {
+    const version = found.get(one.path);
+    return version === undefined ? one : { ...one, version };
+  });
+}
+
+/**
+ * Parses the output of `git cat-file --batch-check --follow-symlinks` for `count` links: the hash of what each leads to;
+ * undefined for one that leads out of the commit, to nothing, or in a circle.
+ */
+function readTargets(output: string, count: number): (string | undefined)[] {
+  const lines = output.split("\n");
+  return Array.from({ length: count }, () => {
+    const line = lines.shift() ?? "";
+    // The path follows, of so many bytes, in which there may be ends of lines.
+    const bytes = /^(?:symlink|dangling|loop|notdir) (\d+)$/.exec(line)?.[1];
+    for (let left = Number(bytes ?? -1); left >= 0;) left -= Buffer.byteLength(lines.shift() ?? "", "utf8") + 1;
+    return /^([0-9a-f]{40,64}) \w+ \d+$/.exec(line)?.[1];
+  });
 }
 
 export function tooLarge(bytes: number, limits: SourceLimits): string {

@@ -72,9 +72,11 @@ export function withoutChanges({ changes, ...rest }: Plan, change: SourceChange)
 }
 
 function isHeld(change: Change): boolean {
-  if (change.cause === "DeletionBudget") return true;
+  const { cause, why } = change;
+  // An approval of the source is one of what is not read there.
+  if (cause === "DeletionBudget" || (why.code === "PruneHeld" && why.facts.skipped !== undefined)) return true;
   if (isStopByOperator(change)) return false;
-  const isOwed = change.cause === "Interrupted" && change.kind !== "delete" && change.kind !== "recreate";
+  const isOwed = cause === "Interrupted" && change.kind !== "delete" && change.kind !== "recreate";
   return doesSomething(change) && !isOwed;
 }
 

@@ -173,7 +173,13 @@ export interface Drift {
 
 /** The desired state, and the files that could not be read. */
 export interface WantedState extends Pick<DesiredState, "pipelines" | "refused"> {
-  skipped: readonly SkippedFile[];
+  skipped: readonly UnreadFile[];
+}
+
+/** A file that was not read. */
+export interface UnreadFile extends SkippedFile {
+  /** Pipelines that may have moved there: it came, or changed, as their files went. Absent where there are none. */
+  mayHold?: readonly string[];
 }
 
 /** Changes in the order in which they begin: dependencies first, deletions last, else by pipeline_id. */

@@ -62,7 +62,8 @@ export interface ReasonFacts {
   StoppedByOperator: Suspension & { until: string; waits?: Reason };
   SuspendedFileGone: Gone;
   PruneDisabled: Gone;
-  PruneHeld: Gone & { unread: string };
+  /** `skipped`: why `unread` is not read, where it is no file of pipelines that cannot be used. */
+  PruneHeld: Gone & { unread: string; skipped?: string };
   NotOwned: Nothing;
   InProgress: Nothing;
   /** A change under way continues, because the one that would replace it depends on another pipeline. */

@@ -1,5 +1,5 @@
 import type { Path } from "../../schemas/index.ts";
-import type { InventoryEntry } from "../actual/inventory.ts";
+import type { InventoryEntry, NotRead } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState, DeletionLimit, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline, Directives } from "../desired/desired-state.ts";
 import { shown } from "../desired/shown.ts";
@@ -27,6 +27,8 @@ export interface LiveState {
   under_way: string[];
   interrupted: Record<string, Interrupted>;
   holds: HoldsState;
+  /** What was not read of the last revision; absent in the answers of versions that do not say so. */
+  not_read?: NotRead;
 }
 
 export interface LivePipeline extends ActualPipeline {
@@ -35,7 +37,10 @@ export interface LivePipeline extends ActualPipeline {
 }
 
 /** What is known of a reconciler besides the actual state. */
-export interface LiveFacts extends Pick<LiveState, "source" | "revision" | "max_deletions" | "approve" | "holds"> {
+export interface LiveFacts extends Pick<
+  LiveState,
+  "source" | "revision" | "max_deletions" | "approve" | "holds" | "not_read"
+> {
   /** The pipelines of its last good files. */
   described: readonly DesiredPipeline[];
 }

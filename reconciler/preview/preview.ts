@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
+import type { NotRead } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState, DeletionLimit } from "../actual/state.ts";
 import { claimedButIgnored, withClaimed } from "../desired/claimed.ts";
 import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
 import { withoutForeign } from "../desired/load.ts";
 import type { SkippedFile } from "../git/revision.ts";
 import type { Problem } from "../language/problem.ts";
-import { type Change, doesSomething, type FieldChange } from "../plan/change.ts";
+import { type Change, doesSomething, type FieldChange, type UnreadFile } from "../plan/change.ts";
 import type { Cost, TableNeed } from "../plan/cost.ts";
 import { approvalLevelOf, approvalOf } from "../holds/approval.ts";
 import type { HoldsState } from "../holds/hold.ts";
 import { planWithHolds } from "../holds/held-plan.ts";
-import { costsOf, tablesOf } from "../plan/decide/index.ts";
+import { costsOf, notReadOf, tablesOf, unreadFiles, withoutSuspicion } from "../plan/decide/index.ts";
 import { assumedState } from "./assumed.ts";
 import { isAsGrave, levelOf, type Level } from "../plan/level.ts";
 import { withHiddenSecrets, type LiveState } from "./live-state.ts";
@@ -67,7 +68,8 @@ export interface Side {
 export function previewOf(base: Side, head: Side, limit: DeletionLimit): Preview {
   const before = withoutForeign(base.desired, new Set());
   const actual = assumedState(before.pipelines, limit);
-  const preview = previewAgainst(actual, before.pipelines, head);
+  const known = notReadOf({ before: {}, skipped: base.skipped, ignored: [] }, actual, base.desired);
+  const preview = previewAgainst(actual, before.pipelines, head, withoutSuspicion(known));
   return { ...preview, notes: [...before.refused.map(unusable), ...preview.notes] };
 }
 
@@ -80,6 +82,7 @@ export function previewOfLive(live: LiveState, head: Side): Preview {
     actual,
     filesOf(live),
     { ...head, desired: { ...head.desired, pipelines } },
+    live.not_read,
     live.holds,
   );
   const changes = preview.changes.map((one): PreviewedChange => {
@@ -137,9 +140,15 @@ function filesOf({ pipelines, owned }: LiveState): Before[] {
 const noHolds: HoldsState = { version: 1, pipelines: {} };
 
 /** The changes against this actual state; `before` are the files from which it was made, as far as they are known. */
-function previewAgainst(actual: ActualState, before: readonly Before[], head: Side, holds = noHolds): Preview {
+function previewAgainst(
+  actual: ActualState,
+  before: readonly Before[],
+  head: Side,
+  notReadBefore: NotRead | undefined,
+  holds = noHolds,
+): Preview {
   const desired = withClaimed(head.desired, actual.owned);
-  const skipped = [...head.skipped, ...claimedButIgnored(desired, actual.owned)];
+  const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
   const { changes } = planWithHolds(actual, { ...desired, skipped }, holds).plan;
   const [old, now] = [byId(before), byId(desired.pipelines)];
   const all = changes.map((change) => previewed(change, actual, old, now));
@@ -148,8 +157,23 @@ function previewAgainst(actual: ActualState, before: readonly Before[], head: Si
     changes: shown,
     unchanged: all.length - shown.length,
     errors: desired.problems.filter(({ severity }) => severity === "error"),
-    notes: [...moves(old, now), ...head.skipped.map((facts) => ({ code: "NotRead" as const, facts }))],
+    notes: [...moves(old, now), ...head.skipped.map(notRead)],
   };
+}
+
+function notRead({ version: _version, ...facts }: SkippedFile): Note {
+  return { code: "NotRead", facts };
+}
+
+/** What was not read of the head. `before` is undefined where that is not known of the base. */
+function unread(
+  { skipped }: Side,
+  desired: DesiredState,
+  actual: ActualState,
+  before: NotRead | undefined,
+): readonly UnreadFile[] {
+  if (before === undefined) return skipped;
+  return unreadFiles(skipped, notReadOf({ before, skipped, ignored: desired.ignored ?? [] }, actual, desired));
 }
 
 /** By pipeline_id. */

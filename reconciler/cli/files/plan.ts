@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Loader } from "../../desired/load.ts";
+import { unreadPaths } from "../../git/revision.ts";
 import type { Variables } from "../../language/variables.ts";
 import { parseDeletionLimit } from "../../plan/budget.ts";
 import type { Level } from "../../plan/level.ts";
@@ -114,7 +115,7 @@ export async function loadedSides(
   for (const { compared, files, skipped } of sides) {
     ({ commit } = compared);
     const variables: Variables = await read();
-    found.push({ desired: await loader.load(files, signal, variables), skipped });
+    found.push({ desired: await loader.load(files, signal, variables, unreadPaths({ skipped })), skipped });
   }
   return found;
 }

@@ -1,4 +1,4 @@
-import type { ActualState } from "../../actual/state.ts";
+import type { ActualPipeline, ActualState } from "../../actual/state.ts";
 import type { Change, Plan, WantedState } from "../change.ts";
 import { withInterrupted, withSecrets } from "./amend.ts";
 import { refusal } from "./changes.ts";
@@ -23,15 +23,32 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
       : desiredChange(desired, actual, described);
   });
   const obstacles = obstaclesById(actual, wanted, described);
-  const left = [...actual.pipelines.values()].filter(
-    ({ pipeline_id }) => !described.has(pipeline_id) && !obstacles.has(pipeline_id),
-  );
+  const left = undescribed(actual, described, obstacles);
   const all = [
     ...inOrder(wanted.pipelines, changes, actual, new Set(obstacles.keys())),
     ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
     ...byId(removals(left, actual, wanted)),
   ];
   return { changes: all.map((change) => withLosses(withInterrupted(withSecrets(change, actual), actual), actual)) };
+}
+
+/**
+ * Pipelines that are owned, and that no file has any more: neither a valid one, nor one that cannot be used. Those whose
+ * deletion has begun are left out.
+ */
+export function vanished(actual: ActualState, wanted: WantedState): string[] {
+  const described = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
+  const left = undescribed(actual, described, obstaclesById(actual, wanted, described));
+  const owned = left.filter(({ pipeline_id: id }) => Object.hasOwn(actual.owned, id) && !actual.owned[id]?.ending);
+  return owned.map(({ pipeline_id }) => pipeline_id);
+}
+
+function undescribed(
+  { pipelines }: ActualState,
+  described: ReadonlySet<string>,
+  obstacles: ReadonlyMap<string, unknown>,
+): ActualPipeline[] {
+  return [...pipelines.values()].filter(({ pipeline_id: id }) => !described.has(id) && !obstacles.has(id));
 }
 
 function byId(changes: Change[]): Change[] {

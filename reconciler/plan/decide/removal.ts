@@ -58,7 +58,7 @@ function judge(
   const underway = actual.busy.get(pipeline_id);
   const inProgress: NoOp = { ...gone, kind: "no-op", cause: "InProgress", why: { code: "InProgress", facts: {} } };
   if (underway !== undefined && underway.wish === undefined) return { change: inProgress, isCounted: false };
-  const kept = reasonToKeep(entry, actual, wanted, exchanged);
+  const kept = reasonToKeep(pipeline_id, entry, { actual, wanted, exchanged });
   const isCounted = kept === undefined && !isAllowed(present, entry);
   if (underway?.isStopping === false) return { change: inProgress, isCounted, isUnderway: true };
   if (kept !== undefined) return { change: { ...gone, ...kept }, isCounted: false };
@@ -74,11 +74,16 @@ function isAllowed({ status }: ActualPipeline, { ending, terminated }: Inventory
 
 type Keeping = Pick<NoOp, "kind" | "cause" | "why"> | Pick<Refusal, "kind" | "cause" | "why">;
 
+interface Facts {
+  actual: ActualState;
+  wanted: WantedState;
+  exchanged: ReadonlyMap<string, Exchange>;
+}
+
 function reasonToKeep(
+  pipeline_id: string,
   { file, suspend, prune }: InventoryEntry,
-  actual: ActualState,
-  wanted: WantedState,
-  exchanged: ReadonlyMap<string, Exchange>,
+  { actual, wanted, exchanged }: Facts,
 ): Keeping | undefined {
   if (suspend) return { kind: "no-op", cause: "Suspended", why: { code: "SuspendedFileGone", facts: { file } } };
   if (!prune) return { kind: "no-op", cause: "PruneDisabled", why: { code: "PruneDisabled", facts: { file } } };
@@ -88,6 +93,11 @@ function reasonToKeep(
   if (unread !== undefined) {
     const why: Reason = { code: "PruneHeld", facts: { file, unread: unread.file } };
     return { kind: "no-op", cause: "PruneHeld", why };
+  }
+  const hiding = wanted.skipped.find(({ mayHold }) => mayHold?.includes(pipeline_id));
+  if (hiding !== undefined) {
+    const facts = { file, unread: hiding.path, skipped: hiding.reason };
+    return { kind: "no-op", cause: "PruneHeld", why: { code: "PruneHeld", facts } };
   }
   const exchange = exchanged.get(file);
   return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };

@@ -60,8 +60,11 @@ const sentences: Sentences = {
   },
   SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
   PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
-  PruneHeld: ({ file, unread }) =>
-    `${file} no longer has it, but ${unread} cannot be read and may have it: it is kept until that file is corrected`,
+  PruneHeld: ({ file, unread, skipped }) =>
+    skipped === undefined
+      ? `${file} no longer has it, but ${unread} cannot be read and may have it: it is kept until that file is corrected`
+      : `${file} no longer has it, but ${unread} came or changed with the same revision, may have it, and is ${skipped}. It is ` +
+        `kept. Ways out: restore the file; or, to delete the pipeline, name ${unread} in .sluiceignore`,
   NotOwned: () => "it was not created from this source: it is left as it is",
   InProgress: () => "an earlier change is still being carried out",
   InProgressMeanwhile: ({ dependency }) =>

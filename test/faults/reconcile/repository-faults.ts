@@ -1,5 +1,6 @@
 import { edited, fileOf, kept } from "./scene.ts";
 import type { Scene } from "./scene.ts";
+import type { FileChange } from "../../support/git-repository.ts";
 import type { Fault } from "./fault.ts";
 
 const [first, second] = kept;
@@ -58,6 +59,8 @@ export function repositoryFaults({ files, commits }: Amounts): readonly Fault[] 
         return () => scene.push({ "outside.yaml": null }).then(() => undefined);
       },
     },
+    movesTo("a pointer of Git LFS of another name", { "large.yaml": pointer }),
+    movesTo("a linked folder", { shared: { link: "elsewhere" }, "elsewhere/readme.md": "" }),
     { name: "a submodule of itself", skipped: "again", isHarmless: true, pushes: true, begin: addsSubmodule },
     {
       name: "paths that differ in case",
@@ -137,6 +140,24 @@ export function repositoryFaults({ files, commits }: Amounts): readonly Fault[] 
 const bomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${["b", "c", "d", "e", "f", "g"]
   .map((name, index) => `${name}: &${name} [${Array.from({ length: 9 }, () => `*${"abcdef"[index]}`).join(", ")}]\n`)
   .join("")}`;
+
+const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+
+/** The file of a pipeline goes, and these come, behind which it may be. */
+function movesTo(where: string, files: Record<string, FileChange>): Fault {
+  const gone = Object.fromEntries(Object.keys(files).map((path) => [path, null]));
+  return {
+    name: `a file that moves to ${where}`,
+    told: "PruneHeld",
+    of: first,
+    pushes: true,
+    isHarmless: true,
+    begin: async (scene) => {
+      await scene.push({ [`${first}.yaml`]: null, ...files });
+      return () => scene.push({ [`${first}.yaml`]: fileOf(first), ...gone }).then(() => undefined);
+    },
+  };
+}
 
 /** A commit with one more file, and one without it. */
 function adds(path: string, text: string): Fault["begin"] {

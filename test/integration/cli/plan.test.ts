@@ -185,6 +185,17 @@ describe("the files", () => {
     expect((await plan("--base", "main")).code).toBe(0);
   });
 
+  test("that move to where they are not read keep their pipelines, as the plan says", async () => {
+    const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+    await repository.git("checkout", "--quiet", "-b", "moved");
+    await repository.commit({ "pipelines/orders.yaml": null, "pipelines/large.yaml": pointer });
+    const { out } = await plan("--base", "main", "--head", "moved");
+    expect(out).toContain("pipelines/large.yaml came or changed with the same revision, may have it");
+    expect(await kinds("--base", "main", "--head", "moved")).toEqual({ orders: "no-op" });
+    await repository.commit({ "pipelines/.sluiceignore": "large.yaml\n" });
+    expect(await kinds("--base", "main", "--head", "moved")).toEqual({ orders: "delete" });
+  });
+
   test("are not read behind a link, which is a note", async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), "sluice-elsewhere-"));
     await writeFile(join(elsewhere, "secret.yaml"), "password: of-this-machine\n");

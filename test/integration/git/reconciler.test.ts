@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Repository } from "../../../reconciler/git/repository.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { keptLog } from "../../support/engine.ts";
+import type { FileChange } from "../../support/git-repository.ts";
 import { makeSshKey, serveHttp } from "../../support/git-server.ts";
 import { signedWith } from "../../support/git-signing.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
@@ -52,6 +53,52 @@ test("with Git down everything goes on by the last good revision, also after a r
     new RegExp(`^main@sha1:${sha} stays in effect: git ls-remote`),
   );
   expect(await registry.metrics()).toMatch(/^sluice_gitops_last_success_timestamp_seconds 0$/m);
+});
+
+const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+
+/** Points a submodule at the commit that is followed, in the next commit. */
+async function pointSubmodule(): Promise<void> {
+  await mkdir(join(scene.origin.path, "in/library"), { recursive: true });
+  await scene.origin.git("update-index", "--add", "--cacheinfo", `160000,${await scene.origin.head()},in/library`);
+}
+
+test("a file that moves to where Git's files are not read keeps its pipeline, and is deleted where it does not", async () => {
+  const all = ["staying", "linked", "behind", "pointed", "lending", "removed"];
+  await scene.origin.commit({
+    ...Object.fromEntries(all.map((id) => [`in/${id}.yaml`, pipelineText({ id })])),
+    "in/shared": { link: "../shared" },
+    "shared/readme.md": "",
+  });
+  await pointSubmodule();
+  await scene.origin.commit({});
+  const reconciler = start(scene.open({ path: "in" }));
+  await reconciler.turn("start", signal);
+  const moves: Record<string, FileChange>[] = [
+    { "in/linked.yaml": null, "in/renamed.yaml": { link: "../shared/linked.yaml" } },
+    { "in/behind.yaml": null, "shared/behind.yaml": pipelineText({ id: "behind" }) },
+    { "in/pointed.yaml": null, "in/large.yaml": pointer },
+    { "in/lending.yaml": null },
+    { "in/removed.yaml": null },
+  ];
+  for (const move of moves) {
+    if ("in/lending.yaml" in move) await pointSubmodule();
+    await scene.origin.commit(move);
+    await reconciler.turn("manual", signal);
+    await reconciler.turn("manual", signal);
+  }
+  expect(ids().toSorted()).toEqual(["behind", "lending", "linked", "pointed", "staying"]);
+  const held = reconciler
+    .snapshot()
+    .pipelines.flatMap(({ pipeline_id: id, change: { why } }) =>
+      why.code === "PruneHeld" ? [[id, why.facts.unread]] : [],
+    );
+  expect(Object.fromEntries(held)).toEqual({
+    behind: "in/shared",
+    lending: "in/library",
+    linked: "in/renamed.yaml",
+    pointed: "in/large.yaml",
+  });
 });
 
 test("a commit that does not verify changes nothing, and is told apart from one that does", async ({ skip }) => {

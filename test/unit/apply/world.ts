@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import type { Revision, RevisionSource, SourceDescription } from "../../../reconciler/git/revision.ts";
+import type { Revision, RevisionSource, SkippedFile, SourceDescription } from "../../../reconciler/git/revision.ts";
 import type { Call } from "../../../reconciler/plan/calls.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ReconcilerOptions } from "../../../reconciler/reconciler.ts";
@@ -24,14 +24,20 @@ class TestSource implements RevisionSource {
   description: SourceDescription = { kind: "dir", url: "/test", path: "." };
   /** Where what `say` says next is read, as a redirect has it. */
   redirected: string | undefined;
+  /** What `say` does not read, and the patterns of its `.sluiceignore`. */
+  skipped: SkippedFile[] = [];
+  patterns = "";
   #count = 0;
   #revision: Revision = { id: "test@0", sha: "0", files: [], skipped: [] };
 
   say(...pipelines: PipelineText[]): void {
-    const files = pipelines.map((one) => ({ path: `${one.id}.yaml`, bytes: Buffer.from(pipelineText(one)) }));
+    const texts = pipelines.map((one): [string, string] => [`${one.id}.yaml`, pipelineText(one)]);
+    if (this.patterns !== "") texts.push([".sluiceignore", this.patterns]);
+    const files = texts.map(([path, text]) => ({ path, bytes: Buffer.from(text) }));
+    const { skipped } = this;
     this.#count += 1;
     const place = this.redirected === undefined ? {} : { redirected: this.redirected };
-    this.#revision = { id: `test@${this.#count}`, sha: String(this.#count), files, skipped: [], ...place };
+    this.#revision = { id: `test@${this.#count}`, sha: String(this.#count), files, skipped, ...place };
   }
 
   fetch = async (): Promise<Revision> => this.#revision;
