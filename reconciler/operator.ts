@@ -8,7 +8,7 @@ import type { Holds } from "./holds/holds.ts";
 import type { SourceChange } from "./holds/source-change.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
 import type { Plan } from "./plan/change.ts";
-import { endOf, type ReconcileAnswer, type Requests } from "./status/reconcile-request.ts";
+import { endOf, type ReconcileAnswer, type Requested, type Requests } from "./status/reconcile-request.ts";
 import { printPlan, shownChange, type ShownChange } from "./plan/render/index.ts";
 import type { Status } from "./status/status.ts";
 import type { Telemetry } from "./status/telemetry.ts";
@@ -55,8 +55,10 @@ export interface OperatorDependencies {
   described: () => readonly DesiredPipeline[];
   /** A turn is under way, or is asked for. */
   isWorking: () => boolean;
-  /** Asks for a turn. */
+  /** Asks for a turn that reads the source. */
   look: () => void;
+  /** Asks for a turn that carries out an order, and waits little for the source. */
+  order: () => void;
 }
 
 /** Milliseconds. */
@@ -73,17 +75,19 @@ export class Operator {
   }
 
   /** Requests a turn now; returns the token that is echoed when it has ended. */
-  reconcile(): string {
-    const token = this.#dependencies.requests.ask();
-    this.#dependencies.look();
+  reconcile(of: Requested = "source"): string {
+    const { requests, look, order } = this.#dependencies;
+    const token = requests.ask();
+    if (of === "turn") order();
+    else look();
     return token;
   }
 
-  answerTo(token: string): ReconcileAnswer {
+  answerTo(token: string, of: Requested = "source"): ReconcileAnswer {
     const { requests, status, busy, isWorking } = this.#dependencies;
     const under_way = [...busy().keys()];
     const turn = status.last;
-    if (!requests.isHandled(token) || turn === undefined) {
+    if (!requests.isHandled(token, of) || turn === undefined) {
       return { requested_at: token, state: "waiting", under_way, open: [], problems: [] };
     }
     const state = under_way.length > 0 || isWorking() ? "under way" : "ended";
@@ -95,7 +99,7 @@ export class Operator {
    * descend from the one that was followed last. Throws HoldError where nothing, or another commit, waits for that.
    */
   async approve({ by }: Asker, commit?: string): Promise<SourceChange | WaitingCommit> {
-    const { inventory, source, status, telemetry, look } = this.#dependencies;
+    const { inventory, source, status, telemetry, order } = this.#dependencies;
     if (source.waiting !== undefined) return this.#approveCommit(source.waiting, by, commit);
     if (commit !== undefined) throw new HoldError("no commit waits for an approval");
     const change = status.last?.sourceChange;
@@ -103,13 +107,13 @@ export class Operator {
     inventory.follow(change.to);
     await inventory.save();
     telemetry.approved(change, by);
-    look();
+    order();
     return change;
   }
 
   /** It has to be named: another one may have been pushed since the operator looked. */
   async #approveCommit(waiting: WaitingCommit, by?: string, commit?: string): Promise<WaitingCommit> {
-    const { source, telemetry, look } = this.#dependencies;
+    const { source, telemetry, order } = this.#dependencies;
     const { from, to } = waiting;
     if (commit?.toLowerCase() !== to) {
       const found = commit === undefined ? "none" : printable(commit.slice(0, 100));
@@ -118,7 +122,7 @@ export class Operator {
     }
     await source.approve(to);
     telemetry.commitApproved(waiting, by);
-    look();
+    order();
     return waiting;
   }
 
@@ -175,7 +179,7 @@ export class Operator {
     if (isDry) return rollback;
     const pin = await holds.pin({ ...asker, ...who, commit: sha, revision: id, head: found.head.sha });
     telemetry.pinned(pin);
-    this.#dependencies.look();
+    this.#dependencies.order();
     return rollback;
   }
 
@@ -186,12 +190,12 @@ export class Operator {
     if (pin === undefined) throw new HoldError("no commit is pinned");
     await holds.unpin();
     telemetry.unpinned(pin, by);
-    this.#dependencies.look();
+    this.#dependencies.order();
     return { revision: pin.revision };
   }
 
   #suspensionResult(pipeline_id: string | undefined, hold: Hold): SuspensionResult {
-    this.#dependencies.look();
+    this.#dependencies.order();
     const busy = [...this.#dependencies.busy().keys()];
     const under_way = busy.filter((id) => pipeline_id === undefined || id === pipeline_id);
     return { ...(pipeline_id !== undefined && { pipeline_id }), hold, under_way };

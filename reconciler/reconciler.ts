@@ -9,7 +9,7 @@ import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
 import type { FileReader } from "./desired/file-reader.ts";
 import { Loader } from "./desired/load.ts";
-import { SourcePoller } from "./git/source-poller.ts";
+import { type PollResult, SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
 import { noVariables, type Variables } from "./language/variables.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
@@ -56,6 +56,9 @@ export interface ReconcilerOptions {
 /** Milliseconds. */
 const defaultApplyTimeout = 10_000;
 
+/** Milliseconds that what an operator ordered waits for the source, which may bring another commit with it. */
+const orderPatience = 1_000;
+
 /** Triggers that wait for the back-off of a failed source. A person, or a change, does not wait. */
 const respectsBackOff: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
 
@@ -86,6 +89,12 @@ export class Reconciler {
   #pending: Trigger | undefined;
   #endPause: (() => void) | undefined;
   #isTurning = false;
+  /** An operator has ordered something that no plan has considered yet. */
+  #hasOrder = false;
+  /** Ends the wait of a turn for the source. */
+  #endFetchWait: (() => void) | undefined;
+  /** Why the source is to be read once more after the fetch that is under way. */
+  #again: Trigger | undefined;
 
   /** Reads the inventory, the journal of operations, and suspensions. Throws where one of the first two is damaged. */
   constructor(options: ReconcilerOptions) {
@@ -119,6 +128,7 @@ export class Reconciler {
       described: () => this.#planned.pipelines,
       isWorking,
       look: () => this.trigger(),
+      order: () => this.#order(),
     });
     telemetry.exposeState(() => this.snapshot());
   }
@@ -132,6 +142,7 @@ export class Reconciler {
       let trigger: Trigger = "start";
       while (!signal.aborted) trigger = await this.#pause(await this.turn(trigger, signal), signal);
     } finally {
+      await this.#poller.idle();
       await source.close();
     }
   }
@@ -140,6 +151,13 @@ export class Reconciler {
   trigger(trigger: Trigger = "manual"): void {
     if (this.#pending === undefined || respectsBackOff.has(this.#pending)) this.#pending = trigger;
     this.#endPause?.();
+  }
+
+  /** Requests a turn that does not wait for a source that is slow. */
+  #order(): void {
+    this.#hasOrder = true;
+    this.#endFetchWait?.();
+    this.trigger();
   }
 
   snapshot(): ReconcileSnapshot {
@@ -183,20 +201,54 @@ export class Reconciler {
   }
 
   async #fetch(turn: Turn, signal: AbortSignal): Promise<void> {
-    const polled = await this.#poller.poll(!respectsBackOff.has(turn.trigger), signal, (...request) =>
-      this.#telemetry.gitRequestEnded(...request),
-    );
+    const isUrgent = !respectsBackOff.has(turn.trigger);
+    const polled = await this.#polled(isUrgent, signal);
+    if (polled.isPending === true || polled.isInterrupted === true) turn.isFetching = true;
+    if (polled.isInterrupted === true) this.trigger(turn.trigger);
+    if (polled.mark !== undefined) turn.readSince = polled.mark;
+    if (polled.isJoined === true && isUrgent) this.#again = turn.trigger;
+    if (polled.isPending !== true && this.#again !== undefined) {
+      this.trigger(this.#again);
+      this.#again = undefined;
+    }
     const error = polled.error && this.#poller.explained(polled.error);
-    if (polled.revision === undefined) throw error;
+    if (polled.revision === undefined)
+      throw error ?? new Error("the source was needed before it was read: it is read again");
     turn.revision = polled.revision;
     this.#telemetry.sourcePlaced(this.#source.description.url, polled.revision);
     if (error !== undefined) turn.fetchError = error;
+  }
+
+  /**
+   * Waits for a fetch as long as the interval, so that drift is looked for meanwhile, and shortly where an operator has
+   * ordered something, or for one that was waited for before. It goes on then, and its end causes a turn.
+   */
+  async #polled(isUrgent: boolean, signal: AbortSignal): Promise<PollResult> {
+    const wait = new AbortController();
+    const patience = (isJoined: boolean): Promise<void> => {
+      const longest = this.#hasOrder ? orderPatience : this.#options.interval;
+      this.#endFetchWait = () => wait.abort();
+      return sleep(isJoined ? 0 : longest, wait.signal);
+    };
+    const mark = this.#requests.newest;
+    try {
+      return await this.#poller.poll(isUrgent, signal, {
+        onRequest: (...request) => this.#telemetry.gitRequestEnded(...request),
+        onLate: () => this.trigger("poll"),
+        patience,
+        ...(mark !== undefined && { mark }),
+      });
+    } finally {
+      this.#endFetchWait = undefined;
+      wait.abort();
+    }
   }
 
   /** The same revision has the same files, so they are not loaded again while the variables are the same. */
   async #load(turn: Turn, signal: AbortSignal): Promise<void> {
     const { revision } = turn;
     if (revision === undefined) return;
+    this.#hasOrder = false;
     const variables = await this.#variables();
     if (this.#loaded?.revision !== revision || this.#loaded.variables !== variables)
       this.#loaded = {

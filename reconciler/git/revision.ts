@@ -91,6 +91,10 @@ export interface RevisionSource {
   readonly warnings?: readonly string[];
   /** The newest revision, always complete. The same object while nothing has changed. */
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision>;
+  /** The revision that `fetch` or `cached` gave last, without a wait, as it is to be used now. Absent where none did. */
+  readonly known?: Revision | undefined;
+  /** Ends a fetch that is under way, which then rejects with FetchInterrupted: someone needs the source. */
+  interrupt?(): void;
   /**
    * The last good revision: fetched completely, and verified if signatures are. It comes from disk, so it exists after
    * a restart while the remote is down. Undefined where there is none.
@@ -177,6 +181,9 @@ const lasting: ReadonlySet<SourceReason> = new Set([
   "NotDescendant",
   "AncestryUnknown",
 ]);
+
+/** A fetch was ended because someone needs the source. It says nothing about the source. */
+export class FetchInterrupted extends Error {}
 
 /** Says what could not be read, why, and what to do. Its message never holds a credential. */
 export class SourceError extends Error {

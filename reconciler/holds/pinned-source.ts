@@ -1,8 +1,18 @@
 import { Mutex } from "../../engine/language.ts";
-import type { RequestListener, Revision, RevisionSource, SourceDescription, WaitingCommit } from "../git/revision.ts";
+import {
+  FetchInterrupted,
+  type RequestListener,
+  type Revision,
+  type RevisionSource,
+  type SourceDescription,
+  type WaitingCommit,
+} from "../git/revision.ts";
 import { HoldError } from "./hold.ts";
 import type { Pin } from "./hold.ts";
 import type { Holds } from "./holds.ts";
+
+/** Milliseconds that a rollback waits for a remote that does not answer: it is for the minutes of an incident. */
+const soon = 10_000;
 
 /** Called with a pin that ended because the followed ref moved. */
 export type LiftListener = (pin: Pin, head: Revision) => void;
@@ -16,6 +26,10 @@ export class PinnedSource implements RevisionSource {
   readonly #holds: Holds;
   readonly #onLift: LiftListener;
   #head: Revision | undefined;
+  /** The commit that was pinned last, as it was read. */
+  #pinned: Revision | undefined;
+  /** Ends the fetch that is under way. */
+  #fetching: AbortController | undefined;
   readonly #requests = new Mutex();
 
   constructor(source: RevisionSource, holds: Holds, onLift: LiftListener) {
@@ -28,9 +42,20 @@ export class PinnedSource implements RevisionSource {
     return this.#source.description;
   }
 
+  get known(): Revision | undefined {
+    const { pin } = this.#holds.state;
+    if (pin === undefined) return this.#head;
+    return this.#pinned?.sha === pin.commit ? this.#pinned : undefined;
+  }
+
+  interrupt(): void {
+    this.#fetching?.abort(new FetchInterrupted("someone needs the source"));
+  }
+
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision> {
+    const fetching = (this.#fetching = new AbortController());
     return this.#requests.run(async () => {
-      this.#head = await this.#source.fetch(signal, onRequest);
+      this.#head = await this.#source.fetch(AbortSignal.any([signal, fetching.signal]), onRequest);
       const { pin } = this.#holds.state;
       if (pin === undefined) return this.#head;
       if (this.#head.sha === pin.head) return this.#at(pin.commit, signal);
@@ -45,22 +70,26 @@ export class PinnedSource implements RevisionSource {
   cached(signal: AbortSignal): Promise<Revision | undefined> {
     return this.#requests.run(async () => {
       const { pin } = this.#holds.state;
-      return pin === undefined ? this.#source.cached?.(signal) : this.#at(pin.commit, signal);
+      if (pin !== undefined) return this.#at(pin.commit, signal);
+      const revision = await this.#source.cached?.(signal);
+      if (revision !== undefined) this.#head = revision;
+      return revision;
     });
   }
 
   /**
-   * The revision of a rollback, and the newest one; while the remote cannot be reached, the last known one. Throws
-   * HoldError where there is no earlier commit, and SourceError.
+   * The revision of a rollback, and the newest one; while the remote cannot be reached, or does not answer soon, the last
+   * known one. Throws HoldError where there is no earlier commit, and SourceError.
    */
   target(commit: string, signal: AbortSignal): Promise<{ revision: Revision; head: Revision }> {
+    this.interrupt();
     return this.#requests.run(async () => {
       if (this.#source.at === undefined) {
         const { url } = this.#source.description;
         throw new HoldError(`${url} is a plain folder, which has no earlier revisions: a rollback needs a repository`);
       }
       const head = await this.#newest(signal);
-      const revision = await this.#source.at(commit, signal);
+      const revision = (this.#pinned = await this.#source.at(commit, signal));
       if (revision.sha === head.sha) {
         throw new HoldError(`${head.id} is the newest commit, so there is nothing to go back to: name an earlier one`);
       }
@@ -73,6 +102,7 @@ export class PinnedSource implements RevisionSource {
   }
 
   async approve(commit: string): Promise<void> {
+    this.interrupt();
     await this.#source.approve?.(commit);
   }
 
@@ -86,7 +116,7 @@ export class PinnedSource implements RevisionSource {
 
   async #newest(signal: AbortSignal): Promise<Revision> {
     try {
-      this.#head = await this.#source.fetch(signal);
+      this.#head = await this.#source.fetch(AbortSignal.any([signal, AbortSignal.timeout(soon)]));
     } catch (error) {
       this.#head ??= await this.#source.cached?.(signal);
       if (this.#head === undefined) throw error;
@@ -96,7 +126,7 @@ export class PinnedSource implements RevisionSource {
 
   /** Read anew each time: where signatures are verified, a key may no longer be accepted. */
   async #at(commit: string, signal: AbortSignal): Promise<Revision> {
-    if (this.#source.at !== undefined) return this.#source.at(commit, signal);
+    if (this.#source.at !== undefined) return (this.#pinned = await this.#source.at(commit, signal));
     throw new HoldError(`${commit} is pinned, and a plain folder has no commits: run "sluice rollback --cancel"`);
   }
 }

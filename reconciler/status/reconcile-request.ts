@@ -2,16 +2,23 @@ import type { ReconcileSnapshot } from "./status.ts";
 import { documentCount } from "../desired/desired-state.ts";
 import { resultOf, type Turn, type TurnResult } from "./turn.ts";
 
+/** What a request asks for: that the source is read, or a turn alone, which carries out what an operator ordered. */
+export type Requested = "source" | "turn";
+
 /**
- * Requests for a turn, each with a token that is echoed when a turn that began after it has ended. A token is a time,
- * ISO 8601 in UTC, and each is later than the one before it: a turn that answers one answers all earlier ones.
+ * Requests for a turn, each with a token that is echoed when a turn that began after it has ended, and where it asks for
+ * that, has read the source since. A token is a time, ISO 8601 in UTC, and each is later than the one before it: a turn
+ * that answers one answers all earlier ones.
  */
 export class Requests {
   #asked = "";
+  /** The newest that a turn has answered, and the newest since which a turn has read the source. */
+  #turned: string | undefined;
   #handled: string | undefined;
   /** Tokens before this were given by an earlier process: every turn of this one began after them. */
   readonly #since = new Date().toISOString();
   #hasTurned = false;
+  #hasRead = false;
 
   /** The token of a new request. */
   ask(): string {
@@ -29,15 +36,19 @@ export class Requests {
     return this.#handled;
   }
 
-  /** A turn has ended that began when `token` was the newest. */
-  handle(token: string | undefined): void {
-    this.#handled = token ?? this.#handled;
+  /** A turn has ended that began when `turn` was the newest. `source`: which was that when it read the source; absent where it has not. */
+  handle(turn: string | undefined, source?: { newest: string | undefined }): void {
+    this.#turned = turn ?? this.#turned;
     this.#hasTurned = true;
+    if (source === undefined) return;
+    this.#handled = source.newest ?? this.#handled;
+    this.#hasRead = true;
   }
 
-  isHandled(token: string): boolean {
-    if (this.#hasTurned && token < this.#since) return true;
-    return this.#handled !== undefined && token <= this.#handled;
+  isHandled(token: string, of: Requested = "source"): boolean {
+    const [handled, hasEnded] = of === "turn" ? [this.#turned, this.#hasTurned] : [this.#handled, this.#hasRead];
+    if (hasEnded && token < this.#since) return true;
+    return handled !== undefined && token <= handled;
   }
 }
 

@@ -101,7 +101,8 @@ export class Status {
   /** Records a turn that has ended. After a failed step, the known state of the pipelines stays. */
   record(turn: Turn): void {
     this.#last = turn;
-    this.#options.requests.handle(turn.requestedAt);
+    const read = turn.isFetching === true ? undefined : { newest: turn.readSince };
+    this.#options.requests.handle(turn.requestedAt, read);
     if (turn.revision !== undefined) {
       this.#options.inventory.attempted(turn.revision.id);
       this.#revision = turn.revision.id;

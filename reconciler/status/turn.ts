@@ -16,6 +16,10 @@ export interface Turn {
   readonly began: number;
   /** The newest request for a turn that was made before this one began. */
   readonly requestedAt?: string;
+  /** The same when the fetch began whose result it has. Absent where it has none. */
+  readSince?: string;
+  /** The source is still being read: this turn has the revision before. */
+  isFetching?: true;
   /** The newest one; the last good one if `fetchError` is present. */
   revision?: Revision;
   fetchError?: Error;
@@ -39,7 +43,7 @@ export type TurnResult = "success" | "incomplete" | "error";
 /** Whether everything matches Git at the end of this turn. */
 export function resultOf(turn: Turn): TurnResult {
   if (turn.error !== undefined || turn.fetchError !== undefined || turn.plan === undefined) return "error";
-  return isSettled(turn) ? "success" : "incomplete";
+  return isSettled(turn) && turn.isFetching !== true ? "success" : "incomplete";
 }
 
 /** Whether everything matches the revision of this turn, which is the newest or the last good one. */

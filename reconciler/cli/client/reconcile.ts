@@ -26,8 +26,10 @@ export async function reconcile(invocation: Invocation): Promise<ExitCode> {
   return codes[endingOf(answer)];
 }
 
-/** What `--wait` waits for: that a turn has ended, or besides that all is as the files say. */
+/** What `--wait` waits for: that a turn has ended, whether the source can be read or not; or that all is as the files say. */
 type Awaited = "a turn" | "the files";
+
+const paths: Readonly<Record<Awaited, string>> = { "a turn": "/control/v1/turn", "the files": "/control/v1/reconcile" };
 
 /**
  * Shows what an operator asked for; with `--wait` after a turn that carried it out, with what that turn found. Ends with
@@ -42,7 +44,7 @@ export async function showCarriedOut(
   if (!invocation.settings.isOn("wait")) return show(invocation, done, text);
   let answer: ReconcileAnswer;
   try {
-    answer = await ended(invocation, (await requested(invocation)).requested_at);
+    answer = await ended(invocation, (await requested(invocation, awaited)).requested_at, awaited);
   } catch (error) {
     // It is asked for all the same.
     show(invocation, done, text);
@@ -59,8 +61,11 @@ function turnLines({ error }: ReconcileAnswer): string[] {
   return [error === undefined ? "It is carried out." : `The turn failed: ${error}`];
 }
 
-async function requested(invocation: Invocation): Promise<Pick<ReconcileAnswer, "requested_at">> {
-  return (await daemonOf(invocation).post("/control/v1/reconcile")) as Pick<ReconcileAnswer, "requested_at">;
+async function requested(
+  invocation: Invocation,
+  awaited: Awaited = "the files",
+): Promise<Pick<ReconcileAnswer, "requested_at">> {
+  return (await daemonOf(invocation).post(paths[awaited])) as Pick<ReconcileAnswer, "requested_at">;
 }
 
 /** How the last turn left things. */
@@ -74,11 +79,11 @@ function endingOf({ result, open, documents }: ReconcileAnswer): Ending {
   return open.length > 0 ? "not ready" : "ready";
 }
 
-async function ended(invocation: Invocation, token: string): Promise<ReconcileAnswer> {
+async function ended(invocation: Invocation, token: string, awaited: Awaited = "the files"): Promise<ReconcileAnswer> {
   const { settings } = invocation;
   const until = performance.now() + settings.duration("reconcile_timeout");
   for (let pause = pauses.first; ; pause = Math.min(pause * 2, pauses.longest)) {
-    const answer = (await daemonOf(invocation).get(`/control/v1/reconcile/${token}`)) as ReconcileAnswer;
+    const answer = (await daemonOf(invocation).get(`${paths[awaited]}/${token}`)) as ReconcileAnswer;
     if (answer.state === "ended" && starting(answer).length === 0) return answer;
     invocation.progress.step(awaitedIn(answer));
     if (performance.now() + pause > until) throw late(settings.text("reconcile_timeout"), answer);

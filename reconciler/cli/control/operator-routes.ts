@@ -13,6 +13,8 @@ export type OperatorVerbs = Pick<
 export function addOperatorRoutes(app: Express, operator: OperatorVerbs): void {
   app.post("/control/v1/reconcile", (_req, res) => void res.status(202).json({ requested_at: operator.reconcile() }));
   app.get("/control/v1/reconcile/:token", (req, res) => void res.json(operator.answerTo(tokenOf(req))));
+  app.post("/control/v1/turn", (_req, res) => void res.status(202).json({ requested_at: operator.reconcile("turn") }));
+  app.get("/control/v1/turn/:token", (req, res) => void res.json(operator.answerTo(tokenOf(req), "turn")));
   app.post(
     ["/control/v1/suspend", "/control/v1/pipeline/:id/suspend"],
     answered((req) => operator.suspend(idOf(req), askerOf(req))),

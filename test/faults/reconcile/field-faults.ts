@@ -71,6 +71,25 @@ export const fieldFaults: readonly Fault[] = [
   stoppedFor("an operator's stop that is ended", hour, async ({ reconciler }) => {
     await reconciler.operator.resume(third, {});
   }),
+  {
+    name: "an operator's stop while Git hangs",
+    told: "StoppedByOperator",
+    of: third,
+    pushes: true,
+    isHarmless: true,
+    calls: [`stop ${third}`, `resume ${third}`],
+    begin: async (scene) => {
+      await scene.push();
+      scene.proxy.fault = { kind: "hang before headers" };
+      scene.reconciler.trigger("webhook");
+      await scene.reconciler.operator.stop(third, hour, { by: "on call" });
+      return async () => {
+        scene.proxy.fault = { kind: "none" };
+        await scene.reconciler.operator.resume(third, {});
+        await scene.stands(third, "Running");
+      };
+    },
+  },
   // Each restarts the reconciler, which then knows no revision that it followed before.
   otherSource("another branch, which lacks pipelines", async ({ repository }) => {
     await repository.git("checkout", "--quiet", "-B", "staging");

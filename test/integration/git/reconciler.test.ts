@@ -7,6 +7,7 @@ import type { Repository } from "../../../reconciler/git/repository.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { keptLog } from "../../support/engine.ts";
 import type { FileChange } from "../../support/git-repository.ts";
+import { serveFaults } from "../../support/git-fault-proxy.ts";
 import { makeSshKey, serveHttp } from "../../support/git-server.ts";
 import { signedWith } from "../../support/git-signing.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
@@ -53,6 +54,31 @@ test("with Git down everything goes on by the last good revision, also after a r
     new RegExp(`^main@sha1:${sha} stays in effect: git ls-remote`),
   );
   expect(await registry.metrics()).toMatch(/^sluice_gitops_last_success_timestamp_seconds 0$/m);
+});
+
+test("a rollback does not wait for a fetch that hangs", { tags: ["rest"] }, async () => {
+  const first = await scene.origin.commit(orders);
+  const second = await scene.origin.commit({ "sales.yaml": pipelineText({ id: "sales" }) });
+  const proxy = scene.add(await serveFaults(scene.add(await serveHttp(scene.origin.path))));
+  const timeouts = { silence: 600_000, total: 600_000 };
+  for (const sha of [first, second]) {
+    await scene.origin.git("branch", "--force", "followed", sha);
+    await scene.open({ url: proxy.url, branch: "followed" }).fetch(signal);
+  }
+  const reconciler = start(scene.open({ url: proxy.url, branch: "followed", timeouts }));
+  const ending = new AbortController();
+  const run = reconciler.run(ending.signal);
+  const applied = (sha: string) =>
+    expect.poll(() => reconciler.snapshot().lastAppliedRevision, { timeout: 60_000 }).toBe(`followed@sha1:${sha}`);
+  await applied(second);
+  proxy.fault = { kind: "hang before headers" };
+  reconciler.trigger("webhook");
+  await expect.poll(() => proxy.open(), { timeout: 60_000 }).toBe(1);
+  const { head } = await reconciler.operator.rollBack(first, { by: "ada" }, false);
+  expect(head).toBe(`followed@sha1:${second}`);
+  await applied(first);
+  ending.abort();
+  await run;
 });
 
 const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";

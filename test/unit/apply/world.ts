@@ -28,6 +28,7 @@ class TestSource implements RevisionSource {
   skipped: SkippedFile[] = [];
   patterns = "";
   #count = 0;
+  #held: Promise<unknown> | undefined;
   #revision: Revision = { id: "test@0", sha: "0", files: [], skipped: [] };
 
   say(...pipelines: PipelineText[]): void {
@@ -40,7 +41,25 @@ class TestSource implements RevisionSource {
     this.#revision = { id: `test@${this.#count}`, sha: String(this.#count), files, skipped, ...place };
   }
 
-  fetch = async (): Promise<Revision> => this.#revision;
+  /** Holds every fetch up that begins from now on, until it is told to go on. */
+  holdUp(): () => void {
+    const gate = new EventEmitter();
+    this.#held = once(gate, "open");
+    return () => {
+      this.#held = undefined;
+      gate.emit("open");
+    };
+  }
+
+  /** How often it was read. */
+  fetched = 0;
+
+  fetch = async (): Promise<Revision> => {
+    this.fetched += 1;
+    const revision = this.#revision;
+    await this.#held;
+    return revision;
+  };
   close = async (): Promise<void> => undefined;
 }
 

@@ -9,7 +9,7 @@ test("a request is answered by a turn that began after it", () => {
   const first = requests.ask();
   const begun = requests.newest;
   const second = requests.ask();
-  requests.handle(begun);
+  requests.handle(begun, { newest: begun });
   expect([first, second].map((token) => requests.isHandled(token))).toEqual([true, false]);
 });
 
@@ -19,6 +19,17 @@ test("a request to an earlier process is answered by the first turn of this one"
   const requests = new Requests();
   expect(requests.isHandled(token)).toBe(false);
   requests.handle(requests.newest);
+  expect([requests.isHandled(token), requests.isHandled(token, "turn")]).toEqual([false, true]);
+  requests.handle(undefined, { newest: undefined });
   expect(requests.isHandled(token)).toBe(true);
   expect(requests.handled).toBeUndefined();
+});
+
+test("a turn that has not read the source answers a request for a turn alone", () => {
+  const requests = new Requests();
+  const token = requests.ask();
+  requests.handle(token);
+  expect([requests.isHandled(token), requests.isHandled(token, "turn")]).toEqual([false, true]);
+  requests.handle(token, { newest: token });
+  expect(requests.isHandled(token)).toBe(true);
 });
