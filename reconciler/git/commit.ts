@@ -1,7 +1,7 @@
 import { Blobs, parseTree, withLinkTargets } from "./tree.ts";
 import type { Git } from "./git.ts";
 import { checkLimits, type SourceLimits } from "./limits.ts";
-import { type Revision, SourceError } from "./revision.ts";
+import { type Revision, type RevisionFile, type SkippedFile, SourceError } from "./revision.ts";
 
 /** What is read of a commit. */
 export type Read = Pick<Required<Revision>, "sha" | "files" | "skipped" | "author" | "subject"> &
@@ -41,16 +41,10 @@ export async function readCommit(
   const facts = await git.text(folder, ["log", "-1", "--no-show-signature", format, sha], signal);
   const [seconds = "", author = "", subject = ""] = facts.trimEnd().split("\0");
   const committed = new Date(Number(seconds) * 1000);
-  const read = files.map(({ path: at, object }, index) => ({ path: at, bytes: contents[index]!, object }));
+  const read = files.map(({ path: at, object }, index) => ({ path: at, bytes: contents[index]!, version: object }));
   return {
     sha,
-    files: read.flatMap(({ path: at, bytes }) => (isPointer(bytes) ? [] : [{ path: at, bytes }])),
-    skipped: [
-      ...skipped,
-      ...read.flatMap(({ path: at, bytes, object: version }) =>
-        isPointer(bytes) ? [{ path: at, reason: pointer, version }] : [],
-      ),
-    ],
+    ...withoutPointers(read, skipped),
     // Whoever makes a commit writes its date: it may be none.
     ...(!Number.isNaN(committed.getTime()) && { committedAt: committed.toISOString() }),
     author: printable(author),
@@ -90,6 +84,21 @@ export async function approvalsOf(
   const contents = await new Blobs().read(git, folder, files, signal);
   const texts = [trailers, ...contents.map((content) => content.toString("latin1"))];
   return [...new Set(texts.flatMap((text) => text.match(approval) ?? []))];
+}
+
+/** Files that were read, and `skipped` with those of them that are pointers of Git LFS. */
+export function withoutPointers(
+  read: readonly (RevisionFile & Pick<SkippedFile, "version">)[],
+  skipped: readonly SkippedFile[],
+): Pick<Read, "files" | "skipped"> {
+  const pointers = read.filter(({ bytes }) => isPointer(bytes));
+  return {
+    files: read.flatMap(({ path, bytes }) => (isPointer(bytes) ? [] : [{ path, bytes }])),
+    skipped: [
+      ...skipped,
+      ...pointers.map(({ path, version }) => ({ path, reason: pointer, ...(version !== undefined && { version }) })),
+    ],
+  };
 }
 
 /** The file itself is on another server, which only Git LFS would ask. */

@@ -1,15 +1,16 @@
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { oneLine } from "../../engine/language.ts";
-import { readCommit } from "../git/commit.ts";
+import { readCommit, withoutPointers } from "../git/commit.ts";
 import { Credentials } from "../git/credentials.ts";
 import { defaultTimeouts, type Environment, workTreeEnvironment } from "../git/environment.ts";
 import { Git } from "../git/git.ts";
 import { runLocally } from "../git/git-process.ts";
-import { defaultLimits, defaultMaxSize } from "../git/limits.ts";
+import { checkLimits, defaultLimits, defaultMaxSize } from "../git/limits.ts";
 import { parseRemote } from "../git/remote.ts";
 import { SourceError, type RevisionFile, type SkippedFile } from "../git/revision.ts";
-import { Blobs } from "../git/tree.ts";
+import { Blobs, parseTree } from "../git/tree.ts";
+import { asCommitted } from "./clean.ts";
 import { filesNow } from "./files.ts";
 
 /** The files of one side of a comparison, with their paths from the top of the work tree. */
@@ -20,6 +21,24 @@ export interface TreeFiles {
 
 /** The most bytes that git may print about itself. */
 const mostAnswer = 1 << 20;
+
+/** The most bytes of files that are not committed. */
+const mostContents = 192 << 20;
+
+/** A file of the index. */
+interface IndexEntry {
+  mode: string;
+  object: string;
+  path: string;
+}
+
+const [linkMode, submoduleMode] = ["120000", "160000"];
+
+/** A line of `git ls-files --stage`; undefined for a side of a conflict, whose file is what counts. */
+function indexEntry(line: string): IndexEntry | undefined {
+  const [, mode = "", object = "", path = ""] = /^(\d+) ([0-9a-f]+) 0\t(.+)$/s.exec(line) ?? [];
+  return path === "" ? undefined : { mode, object, path };
+}
 
 const timeouts = { ...defaultTimeouts, afterExit: false } as const;
 
@@ -33,6 +52,7 @@ export class WorkTree {
   readonly under: string;
   readonly #git: Git;
   readonly #blobs = new Blobs();
+  readonly #environment: Environment;
   readonly #signal: AbortSignal;
 
   private constructor(top: string, under: string, environment: Environment, signal: AbortSignal) {
@@ -41,6 +61,7 @@ export class WorkTree {
     this.#git = new Git(remote, new Credentials({}, remote, undefined), environment, options);
     this.top = top;
     this.under = under;
+    this.#environment = environment;
     this.#signal = signal;
   }
 
@@ -83,13 +104,72 @@ export class WorkTree {
     return readCommit(this.#git, this.top, commit, wanted, this.#signal);
   }
 
-  /** The files of the folder as they are now, also those that are not committed, except those that Git ignores. */
+  /**
+   * The files of the folder as a commit of them would have them, also those that are not committed, except those that Git
+   * ignores. What Git knows as unchanged is read from its index: it may not be in the folder at all, or there in another form.
+   */
   async filesNow(): Promise<TreeFiles> {
+    const [index, modified, others] = [
+      await this.#listed("--stage"),
+      await this.#listed("--modified"),
+      await this.#listed("--others", "--exclude-standard"),
+    ];
+    const changed = new Set(modified);
+    const entries = index.flatMap((line) => indexEntry(line) ?? []);
+    const unchanged = await this.#inIndex(entries.filter(({ path }) => !changed.has(path)));
+    const found = await filesNow(this.top, [...new Set([...changed, ...others])], defaultLimits);
+    const files = await asCommitted(found.files, (...run) => this.#run(...run));
+    const all = [...unchanged.files, ...files].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    checkLimits(
+      all.map(({ bytes }) => ({ bytes: bytes.length })),
+      defaultLimits,
+      this.top,
+    );
+    return { files: all, skipped: [...unchanged.skipped, ...found.skipped] };
+  }
+
+  /** What `git ls-files` lists of the folder. */
+  async #listed(...which: string[]): Promise<string[]> {
     // The name of a folder may look like a pattern.
     const under = this.under === "." ? [] : ["--", `:(literal)${this.under}`];
-    const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", ...under];
-    const listing = await this.#git.text(this.top, args, this.#signal);
-    return filesNow(this.top, [...new Set(listing.split("\0"))].filter(Boolean), defaultLimits);
+    const args = ["ls-files", "-z", "--full-name", ...which, ...under];
+    return (await this.#git.text(this.top, args, this.#signal)).split("\0").filter(Boolean);
+  }
+
+  /** The files of the index, as those of a commit are read. */
+  async #inIndex(entries: readonly IndexEntry[]): Promise<TreeFiles> {
+    const objects = entries.filter(({ mode }) => mode !== submoduleMode).map(({ object }) => object);
+    const sizes = await this.#sizes([...new Set(objects)]);
+    const line = ({ mode, object, path }: IndexEntry) => `${mode} blob ${object} ${sizes.get(object) ?? "-"}\t${path}`;
+    const { files, skipped } = parseTree(entries.map(line).join("\0"), defaultLimits);
+    const contents = await new Blobs().read(this.#git, this.top, files, this.#signal);
+    const read = files.map(({ path }, index) => ({ path, bytes: contents[index]! }));
+    const links = new Set(entries.filter(({ mode }) => mode === linkMode).map(({ path }) => path));
+    // Where a link of the index leads is not known, as it is of one in a commit.
+    const left = skipped.map(({ version, ...one }) => (links.has(one.path) || !version ? one : { ...one, version }));
+    return withoutPointers(read, left);
+  }
+
+  async #sizes(objects: readonly string[]): Promise<Map<string, string>> {
+    if (objects.length === 0) return new Map();
+    const text = await this.#git.targets(this.top, objects, this.#signal);
+    return new Map(
+      [...text.matchAll(/^([0-9a-f]{40,64}) blob (\d+)$/gm)].map(([, object = "", size = ""]) => [object, size]),
+    );
+  }
+
+  async #run(args: readonly string[], input: string, variables: Record<string, string>): Promise<Buffer> {
+    const env = { ...workTreeEnvironment(this.#environment), ...variables };
+    try {
+      return await runLocally({ folder: this.top, args, input, env, most: mostContents, ...timeouts }, this.#signal);
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      const said = oneLine(error instanceof Error ? error.message.trim().slice(0, 300) : String(error));
+      throw new SourceError(
+        "GitOperationFailed",
+        `${this.top}: git ${args[0]} of files that are not committed failed: ${said}`,
+      );
+    }
   }
 
   /**

@@ -185,6 +185,55 @@ describe("the files", () => {
     expect((await plan("--base", "main")).code).toBe(0);
   });
 
+  describe("that Git knows as unchanged", () => {
+    const encoded = "pipelines/*.yaml working-tree-encoding=UTF-16LE eol=lf\n";
+    const filter = ["filter.mark.clean=sed s/^#//", "filter.mark.smudge=sed s/^/#/"];
+
+    test("are unchanged where a sparse checkout, or skip-worktree, has left them out", async () => {
+      await repository.git("sparse-checkout", "set", "--no-cone", "pipelines/orders.yaml");
+      expect((await plan("--base", "main")).out).toContain("2 unchanged");
+      await repository.git("sparse-checkout", "disable");
+      await repository.git("update-index", "--skip-worktree", "pipelines/orders.yaml");
+      await rm(join(repository.path, "pipelines/orders.yaml"));
+      expect((await plan("--base", "main")).out).toContain("2 unchanged");
+    });
+
+    test("are unchanged in another encoding, and an edit of them is read as it will be committed", async () => {
+      await repository.commit({ ".gitattributes": encoded });
+      await repository.git("rm", "--quiet", "--cached", "-r", "pipelines");
+      for (const [path, text] of [
+        ["orders", orders],
+        ["returns", returns],
+      ] as const)
+        await writeFile(join(repository.path, `pipelines/${path}.yaml`), Buffer.from(text, "utf16le"));
+      await repository.git("add", "--all");
+      await repository.git("commit", "--quiet", "--allow-empty", "--message", "Encoded");
+      expect((await plan("--base", "main")).out).toContain("2 unchanged");
+      await writeFile(join(repository.path, "pipelines/orders.yaml"), Buffer.from(filtered, "utf16le"));
+      expect(await kinds("--base", "main")).toEqual({ orders: "update" });
+      expect(await repository.git("status", "--short")).toBe("M pipelines/orders.yaml");
+    });
+
+    test("are unchanged behind a filter, such as that of Git LFS", async () => {
+      for (const [name = "", command = ""] of filter.map((one) => one.split("=")))
+        await repository.git("config", name, command);
+      await repository.commit({ ".gitattributes": "pipelines/orders.yaml filter=mark\n" });
+      await rm(join(repository.path, "pipelines/orders.yaml"));
+      await repository.git("checkout", "--quiet", "--", "pipelines/orders.yaml");
+      expect(await readFile(join(repository.path, "pipelines/orders.yaml"), "utf8")).toMatch(/^#version/);
+      expect((await plan("--base", "main")).out).toContain("2 unchanged");
+    });
+
+    test("are those of the index while a file is in conflict", { tags: ["rest"] }, async () => {
+      await repository.git("checkout", "--quiet", "-b", "change");
+      await repository.commit({ "pipelines/orders.yaml": filtered });
+      await repository.git("checkout", "--quiet", "main");
+      await repository.commit({ "pipelines/orders.yaml": pipelineText({ id: "orders", expression: "id > 2" }) });
+      await repository.git("merge", "change").catch(() => undefined);
+      expect(await kinds("--base", "main")).toEqual({ orders: "no-op" });
+    });
+  });
+
   test("that move to where they are not read keep their pipelines, as the plan says", async () => {
     const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
     await repository.git("checkout", "--quiet", "-b", "moved");
