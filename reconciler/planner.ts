@@ -13,6 +13,7 @@ import { filesOf, type Revision, unreadPaths, type SourceDescription } from "./g
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import type { Variables } from "./language/variables.ts";
 import { type ApprovalRule, withApprovals } from "./holds/approval.ts";
+import { withSettling } from "./holds/settling.ts";
 import { planWithHolds, whileSuspended } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
@@ -80,9 +81,11 @@ export class Planner {
 
   async #make(revision: Revision, desired: DesiredState, approval: ApprovalRule | undefined): Promise<MadePlan> {
     const { source, engine, inventory, holds, limit } = this.#dependencies;
-    const { id, skipped } = revision;
+    const { id, skipped, settling } = revision;
     this.#stale = await engine.staleSecrets();
-    const actual = { ...this.#seen(), budget: { ...inventory.deletionsOf(id), limit } };
+    // A folder that is still copied removes nothing, so it removes nothing beyond the limit either.
+    const budget = settling === undefined && { budget: { ...inventory.deletionsOf(id), limit } };
+    const actual: ActualState = { ...this.#seen(), ...budget };
     const notRead = notReadOf(
       { before: inventory.state.not_read ?? {}, skipped, ignored: desired.ignored ?? [] },
       actual,
@@ -94,7 +97,8 @@ export class Planner {
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
     const change = sourceChange(plan, inventory.state.source, followedSource(source.description, revision));
     if (change === undefined) {
-      const made = approval === undefined ? plan : withApprovals(plan, actual, desired.pipelines, approval);
+      const settled = settling === undefined ? plan : withSettling(plan, actual, desired.pipelines, settling);
+      const made = approval === undefined ? settled : withApprovals(settled, actual, desired.pipelines, approval);
       const few = whileSuspended(made, actual);
       return { plan: made, pipelines, suspended, notRead, ...(few !== undefined && { whileSuspended: few }) };
     }

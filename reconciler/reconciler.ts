@@ -38,7 +38,7 @@ export interface ReconcilerOptions {
   registry: Registry;
   /** Milliseconds between two polls of the source. */
   interval: number;
-  /** How many pipelines one revision may delete, such as `5 or 20%`, which is the default. */
+  /** How many pipelines one revision may delete, such as `5 or 20%`, which is the default: of a folder the lesser of both. */
   maxDeletions?: string;
   /** Changes of this level and graver ones wait for an approval in Git; by default none does. */
   approve?: Level;
@@ -113,7 +113,7 @@ export class Reconciler {
     const isSuspended = (id: string): boolean => holds.of(id) !== undefined;
     this.#apply = new Apply({ engine, inventory, operations, telemetry, onLate, isSuspended });
     const busy = (): Apply["busy"] => this.#apply.busy;
-    const limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
+    const limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%", options.source.description.kind);
     const variables = (this.#variables = options.variables ?? (async () => noVariables));
     const limits = { limit, approve };
     this.#planner = new Planner({ source, engine, inventory, operations, holds, ...limits, variables, busy, reader });

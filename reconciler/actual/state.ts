@@ -80,11 +80,16 @@ export interface ActualState {
   interrupted?: ReadonlyMap<string, Interrupted>;
 }
 
-/** How many pipelines one revision may delete: the greater of a number and of a share of all that are owned. */
+/** How many pipelines one revision may delete: by a number and a share of all that are owned. */
 export interface DeletionLimit {
   count: number;
   /** Percent, 0 to 100. */
   share: number;
+  /**
+   * Which of both counts where both are given; absent for the greater. A folder without Git has the lesser, and at least
+   * 1: nobody reviewed its changes, and nothing brings them back.
+   */
+  both?: "lesser";
 }
 
 /** The deletions of a revision so far, and how many there may be. */

@@ -28,6 +28,18 @@ export interface Revision {
   approvals?: string[];
   /** Notes for the operator, such as a rewritten history. */
   notes?: string[];
+  /** A plain folder that may be half of a copy. Absent where it has stood still, and for a commit. */
+  settling?: Settling;
+}
+
+/** A folder that has not stood still for long enough: what it lacks may be on its way. */
+export interface Settling {
+  /** Milliseconds that it has to stand still. */
+  after: number;
+  /** When it has, if nothing changes until then: milliseconds of the monotonic clock of the process. */
+  at: number;
+  /** What changed last. Absent where nothing has since the folder is followed. */
+  changed?: string;
 }
 
 /** All files of a revision, hidden ones included. */

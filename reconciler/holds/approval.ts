@@ -67,12 +67,12 @@ export function withApprovals(
 }
 
 /** A change that comes after one that waits, of a pipeline that does not run, waits as well. In the order of the plan. */
-function afterHeld(changes: readonly Change[], { pipelines }: ActualState): Change[] {
+export function afterHeld(changes: readonly Change[], { pipelines }: ActualState): Change[] {
   const waiting = new Map<string, Change>();
   return changes.map((change) => {
     const other = doesSomething(change) ? change.after.map((id) => waiting.get(id)).find(Boolean) : undefined;
     const left = other === undefined ? change : dependent(change, other, pipelines.get(other.pipeline_id));
-    const isLeft = left.kind === "refuse" || left.cause === "DependencyNotReady";
+    const isLeft = left.kind === "refuse" || left.cause === "DependencyNotReady" || left.cause === "FolderChanging";
     if (isLeft && pipelines.get(left.pipeline_id)?.status !== "Running") waiting.set(left.pipeline_id, left);
     return left;
   });
@@ -89,8 +89,8 @@ function approvedLevel(approval: string, approved: readonly string[]): Level | u
   return levels.toReversed().find((level) => approved.includes(`${level}${digest}`));
 }
 
-/** `desired` is absent where the file was removed. */
-function isExempt(change: Action, actual: ActualState, desired: DesiredPipeline | undefined): boolean {
+/** Whether it is none that waits: it was begun, or an operator asks for it. `desired` is absent where the file was removed. */
+export function isExempt(change: Action, actual: ActualState, desired: DesiredPipeline | undefined): boolean {
   const { cause, why } = change;
   return cause === "Interrupted" || why.code === "StoppedByOperator" || completes(change, actual, desired);
 }

@@ -94,7 +94,7 @@ interface Common {
  *   plan is undone.
  * - Nothing to do: `InSync`, `Suspended`, `StoppedByOperator`, `DriftIgnored`, `PruneDisabled`, `NotOwned` (not created from this source);
  *   `Drifted` too, where it is only reported, or corrected later.
- * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
+ * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`, `FolderChanging`.
  * - Refused until a person changes something (`RefusalCause`). `InvalidFile` leaves a running pipeline at its last good
  *   file. The hindrances `EventsHeld`, `GroupBehind` and `DeadLettersHeld` keep a pipeline whose deletion has begun
  *   until its events are written, its offsets committed and its dead letters taken out.
@@ -124,6 +124,7 @@ export type IdleCause =
   | "InProgress"
   | "DependencyNotReady"
   | "PruneHeld"
+  | "FolderChanging"
   | "InvalidFile";
 
 export type RefusalCause =
@@ -212,6 +213,11 @@ export function waitsForResume({ why }: Change): boolean {
   if (why.code === "SuspendedByFile" || why.code === "SuspendedByOperator" || why.code === "StoppedByOperator")
     return why.facts.waits !== undefined;
   return false;
+}
+
+/** Whether it waits until a plain folder has stood still. */
+export function waitsForFolder({ why }: Change): boolean {
+  return (why.code === "RunsAgain" ? why.facts.of : why).code === "FolderChanging";
 }
 
 /** Whether the plan does anything at all. */

@@ -64,6 +64,8 @@ export interface ReasonFacts {
   PruneDisabled: Gone;
   /** `skipped`: why `unread` is not read, where it is no file of pipelines that cannot be used. */
   PruneHeld: Gone & { unread: string; skipped?: string };
+  /** A plain folder that may be half of a copy. `after`: milliseconds that it has to stand still; `changed`: what changed last. */
+  FolderChanging: Wrapped & { after: number; changed?: string };
   NotOwned: Nothing;
   InProgress: Nothing;
   /** A change under way continues, because the one that would replace it depends on another pipeline. */

@@ -88,7 +88,7 @@ function ownConditions(observation: Observation): Condition[] {
     return retrying(outcome.cause ?? "ReconciliationFailed", retry(outcome));
   if (change.cause === "DependencyNotReady") return retrying(change.cause, reasonText(change.why));
   if (change.drift?.stance === "wait") return retrying("Drifted", reasonText(change.why));
-  if (change.cause === "InTransition" || change.cause === "InProgress")
+  if (change.cause === "InTransition" || change.cause === "InProgress" || change.cause === "FolderChanging")
     return progressing(reasonText(change.why), health);
   return [fromHealth(observation)];
 }

@@ -3,7 +3,7 @@ import type { Outcome } from "../apply/outcome.ts";
 import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
 import type { SourceChange } from "../holds/source-change.ts";
-import { type Plan, waitsForResume } from "../plan/change.ts";
+import { type Plan, waitsForFolder, waitsForResume } from "../plan/change.ts";
 
 /** What caused a turn: the interval, the end of a back-off or of a slow change, the folder, a push, or a person. */
 export type Trigger = "start" | "poll" | "retry" | "change" | "webhook" | "manual";
@@ -79,10 +79,12 @@ export function jittered(interval: number): number {
   return jitter(interval, spread);
 }
 
-/** Milliseconds until a failed change, or one that waits for the engine, is tried again. */
-export function untilRetry({ plan: made, outcomes = [] }: Turn): number {
+/** Milliseconds until a failed change, or one that waits for the engine or the folder, is tried again. */
+export function untilRetry({ plan: made, revision, outcomes = [] }: Turn): number {
   const times = outcomes.flatMap(({ next_attempt }) => (next_attempt === undefined ? [] : [Date.parse(next_attempt)]));
   const waits = made?.changes.some(({ cause }) => cause === "InTransition") ? [transitionWait] : [];
   const drifts = made?.changes.flatMap(({ drift }) => drift?.next ?? []) ?? [];
+  if (revision?.settling !== undefined && made?.changes.some(waitsForFolder) === true)
+    waits.push(Math.ceil(revision.settling.at - performance.now()));
   return Math.max(0, Math.min(...[...times, ...drifts].map((time) => time - Date.now()), ...waits));
 }

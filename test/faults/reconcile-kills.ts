@@ -182,7 +182,7 @@ class Run {
 
   #launch(): Promise<Daemon> {
     const standby = this.#options.withStandby === true ? ["--standby"] : [];
-    const args = ["--dir", this.#place.pipelines, ...standby];
+    const args = ["--dir", this.#place.pipelines, "--dir-settle", "1s", ...standby];
     return this.#place.start({ args, listeners: this.#listeners, env: { ...tokenEnv, ...this.#trap.env } });
   }
 

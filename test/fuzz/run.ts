@@ -15,6 +15,8 @@ const fuzzers: Readonly<Record<string, number>> = {
   // Answers of Kafka, ClickHouse and Git.
   peers: 100_000,
   stream: 20_000,
+  // Copies, renames and swapped links below `--dir`.
+  folder: 2_000,
   world: 100_000,
 };
 

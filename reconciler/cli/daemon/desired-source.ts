@@ -1,7 +1,7 @@
 import { readReference } from "../../../schemas/index.ts";
 import type { ReferenceReader } from "../../secrets/file-and-env.ts";
 import type { AccessSettings } from "../../git/credentials.ts";
-import { Folder } from "../../git/folder.ts";
+import { Folder } from "../../git/folder/folder.ts";
 import { Repository } from "../../git/repository.ts";
 import type { RevisionSource } from "../../git/revision.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -15,9 +15,10 @@ export function desiredSource({ settings, env }: Invocation, secrets: ReferenceR
   exclude(settings, ["repo", "dir"], "give a repository or a plain folder");
   if (dir !== undefined) {
     for (const name of ofRepository) exclude(settings, ["dir", name], "it applies to a repository only");
-    return new Folder({ path: dir });
+    return new Folder({ path: dir, settle: settings.duration("dir_settle") });
   }
   if (repo === undefined) throw new CliError("expected --repo URL|PATH or --dir PATH: where are the pipelines?");
+  exclude(settings, ["repo", "dir_settle"], "it applies to a plain folder only");
   exclude(settings, ["branch", "tag", "commit"], "name one thing to follow");
   const [path, dataDir] = [settings.text("path"), settings.text("data_dir")];
   const access = accessOf(settings, repo);

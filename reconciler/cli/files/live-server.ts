@@ -50,7 +50,7 @@ export async function headFor(
   if (source.kind === "dir") {
     if (head !== undefined)
       throw new CliError("--head: expected a server that follows a repository, found one with --dir");
-    const { Folder } = await import("../../git/folder.ts");
+    const { Folder } = await import("../../git/folder/folder.ts");
     const revision = await new Folder({ path: folder }).fetch(signal);
     return { head: { files: filesOf(revision), skipped: revision.skipped, compared } };
   }

@@ -98,7 +98,7 @@ function missing(path: string, cause: Error): CliError {
 }
 
 async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<Found[]> {
-  const { Folder } = await import("../../git/folder.ts");
+  const { Folder } = await import("../../git/folder/folder.ts");
   const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
   const links = await linksIn(folder, revision.files);
   for (const path of links) unread.push({ path: join(folder, path), reason: ofGit });

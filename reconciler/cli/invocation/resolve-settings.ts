@@ -92,7 +92,7 @@ export function resolveSettings(command: string, { flags, env, file }: SettingOr
  * Within one origin they exclude each other, which the command says.
  */
 const replaced: Readonly<Partial<Record<string, readonly SettingName[]>>> = {
-  repo: ["dir"],
+  repo: ["dir", "dir_settle"],
   dir: ["repo", ...ofRepository],
   branch: ["tag", "commit"],
   tag: ["branch", "commit"],

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Registry } from "prom-client";
 import { EngineError } from "../../../engine/index.ts";
-import { Folder } from "../../git/folder.ts";
+import { Folder } from "../../git/folder/folder.ts";
 import { grouped } from "../../language/grouped.ts";
 import type { TestCase } from "../../pipeline-tests/cases.ts";
 import { documentOf as documentOfResults } from "../../pipeline-tests/document.ts";

@@ -65,6 +65,10 @@ const sentences: Sentences = {
       ? `${file} no longer has it, but ${unread} cannot be read and may have it: it is kept until that file is corrected`
       : `${file} no longer has it, but ${unread} came or changed with the same revision, may have it, and is ${skipped}. It is ` +
         `kept. Ways out: restore the file; or, to delete the pipeline, name ${unread} in .sluiceignore`,
+  FolderChanging: ({ of, after, changed }) => {
+    const last = changed === undefined ? "" : `; ${changed} changed last`;
+    return `${reasonText(of)}; this waits until the folder has stood still for ${after / 1000} s (--dir-settle), as it may be half of a copy${last}`;
+  },
   NotOwned: () => "it was not created from this source: it is left as it is",
   InProgress: () => "an earlier change is still being carried out",
   InProgressMeanwhile: ({ dependency }) =>
@@ -227,7 +231,10 @@ function idText({ file, from, to, isReader }: ReasonFacts["IdChanged"]): string 
 function budgetText({ file, waiting, begun, of, limit }: ReasonFacts["DeletionBudget"]): string {
   const most = allowed(limit, of);
   const count = begun === 0 ? `${waiting}` : `${begun + waiting} (${begun} of them begun already)`;
-  const restoring = most === 0 ? "restore the file" : `restore files, and remove at most ${most} in one commit`;
+  const restoring =
+    most === 0
+      ? "restore the file"
+      : `restore files, and remove at most ${most} ${limit.both === "lesser" ? "at once" : "in one commit"}`;
   return (
     `${file} no longer has it, but this revision removes the files of ${count} of ${of} pipelines, and --max-deletions ` +
     `(${limitText(limit)}) allows ${most}: no further deletion is begun. Ways out: ${restoring}; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops ` +

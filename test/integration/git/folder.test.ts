@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Folder } from "../../../reconciler/git/folder.ts";
+import { Folder } from "../../../reconciler/git/folder/folder.ts";
 import { SourceError } from "../../../reconciler/git/revision.ts";
 
 const signal = new AbortController().signal;
@@ -84,6 +84,73 @@ describe("a folder", () => {
     const { files, skipped } = await small.fetch(signal);
     expect(files.map((file) => file.path)).toEqual(["a.yaml"]);
     expect(skipped).toEqual([{ path: "b.yaml", reason: expect.stringContaining("100 bytes") as string }]);
+  });
+});
+
+describe("a folder that may be half of a copy", () => {
+  let now = 0;
+  let copied: Folder;
+
+  beforeEach(async () => {
+    now = 0;
+    copied = new Folder({ path, settle: 10_000, now: () => now });
+    await write("a.yaml", "a");
+    await write("sub/b.yaml", "b");
+  });
+
+  const settlingAt = async (time: number) => {
+    now = time;
+    return (await copied.fetch(signal)).settling;
+  };
+
+  test("has settled when it was read twice the same, and stood still in between", async () => {
+    expect(await settlingAt(5)).toEqual({ after: 10_000, at: 10_005 });
+    expect(await settlingAt(10_004)).toEqual({ after: 10_000, at: 10_005 });
+    const waiting = await copied.fetch(signal);
+    expect(await settlingAt(10_005)).toBeUndefined();
+    const settled = await copied.fetch(signal);
+    expect(settled).not.toBe(waiting);
+    expect(settled.files).toBe(waiting.files);
+    expect(await copied.fetch(signal)).toBe(settled);
+  });
+
+  test.each<[string, () => Promise<unknown>, string]>([
+    ["removed", () => rm(join(path, "sub"), { recursive: true }), "sub/b.yaml"],
+    ["added", () => write("c.json", "c"), "c.json"],
+    ["written", () => write("a.yaml", "c"), "a.yaml"],
+    ["hidden", () => rename(join(path, "a.yaml"), join(path, ".a.yaml")), ".a.yaml"],
+    [
+      "removed and copied again with its time",
+      async () => {
+        await rm(join(path, "a.yaml"));
+        await write("a.yaml", "a");
+        await utimes(join(path, "a.yaml"), 1, 1);
+      },
+      "a.yaml",
+    ],
+    ["replaced by a link that leads to nothing", () => symlink("nowhere", join(path, "x.yaml")), "x.yaml"],
+  ])("waits anew after a file was %s", async (_title, change, changed) => {
+    await utimes(join(path, "a.yaml"), 1, 1);
+    await settlingAt(0);
+    await change();
+    expect(await settlingAt(9_000)).toEqual({ after: 10_000, at: 19_000, changed });
+    expect(await settlingAt(18_999)).toMatchObject({ changed });
+    expect(await settlingAt(19_000)).toBeUndefined();
+  });
+
+  test("waits anew after it was gone", async () => {
+    await settlingAt(0);
+    expect(await settlingAt(10_000)).toBeUndefined();
+    await rename(path, `${path}-away`);
+    await expect(copied.fetch(signal)).rejects.toThrow(SourceError);
+    await rename(`${path}-away`, path);
+    expect(await settlingAt(20_000)).toEqual({ after: 10_000, at: 30_000 });
+  });
+
+  test("waits for no file that is none of a pipeline", async () => {
+    await settlingAt(0);
+    await write("growing.log", "line");
+    expect(await settlingAt(10_000)).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Folder } from "../../../reconciler/git/folder.ts";
+import { settledFolder } from "../../support/settled-folder.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { PipelineStatus } from "../../../reconciler/status/status.ts";
 import type { Turn } from "../../../reconciler/status/turn.ts";
@@ -30,7 +30,7 @@ beforeAll(async () => {
 /** A reconciler whose turns wait so long for slow changes, in milliseconds. */
 function waitingFor(applyTimeout: number): Reconciler {
   const { dataDir, engine, log } = on.engine;
-  const options = { source: new Folder({ path: files }), engine, dataDir, log, registry: new Registry() };
+  const options = { source: settledFolder(files), engine, dataDir, log, registry: new Registry() };
   return new Reconciler({ ...options, interval: 60_000, applyTimeout });
 }
 

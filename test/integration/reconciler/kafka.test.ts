@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { consumerGroup, type PipelineHealth } from "../../../engine/index.ts";
-import { Folder } from "../../../reconciler/git/folder.ts";
+import { settledFolder } from "../../support/settled-folder.ts";
 import type { Plan } from "../../../reconciler/plan/change.ts";
 import { reasonText } from "../../../reconciler/plan/render/index.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 function reconcilerOf({ engine: of, dataDir, log, registry }: TestEngine): Reconciler {
-  const source = new Folder({ path: join(dataDir, "files") });
+  const source = settledFolder(join(dataDir, "files"));
   return new Reconciler({ source, engine: of, dataDir, log, registry, interval: 60_000, applyTimeout: 60_000 });
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { OperationRecord } from "../../../reconciler/apply/history.ts";
-import { Folder } from "../../../reconciler/git/folder.ts";
+import { settledFolder } from "../../support/settled-folder.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { TestEngine } from "../../support/engine.ts";
 
@@ -17,7 +17,7 @@ export class OrdersScene {
     const { dataDir, engine, log, registry } = running;
     this.engine = running;
     this.#files = join(dataDir, "files");
-    const source = new Folder({ path: this.#files });
+    const source = settledFolder(this.#files);
     this.#reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval: 60_000 });
   }
 

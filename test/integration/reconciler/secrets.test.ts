@@ -1,7 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Folder } from "../../../reconciler/git/folder.ts";
+import { settledFolder } from "../../support/settled-folder.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
@@ -28,7 +28,7 @@ beforeEach(async () => {
     sluice: ["create_table: true", `access_token: \${file:${join(secrets, "token")}}`],
   });
   await writeFile(join(files, "orders.yaml"), text);
-  const source = new Folder({ path: files });
+  const source = settledFolder(files);
   reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval: 60_000 });
   await turn();
 });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Folder } from "../../../reconciler/git/folder.ts";
+import { settledFolder } from "../../support/settled-folder.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { keptLog } from "../../support/engine.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
@@ -18,7 +18,7 @@ beforeEach(async () => {
   for (const name of ["data", "files"]) await mkdir(join(folder, name));
   engine = new ModelEngine();
   reconciler = new Reconciler({
-    source: new Folder({ path: join(folder, "files") }),
+    source: settledFolder(join(folder, "files")),
     engine,
     dataDir: join(folder, "data"),
     log: keptLog(),

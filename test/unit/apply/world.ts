@@ -3,7 +3,13 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import type { Revision, RevisionSource, SkippedFile, SourceDescription } from "../../../reconciler/git/revision.ts";
+import type {
+  Revision,
+  RevisionSource,
+  Settling,
+  SkippedFile,
+  SourceDescription,
+} from "../../../reconciler/git/revision.ts";
 import type { Call } from "../../../reconciler/plan/calls.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ReconcilerOptions } from "../../../reconciler/reconciler.ts";
@@ -60,6 +66,12 @@ class TestSource implements RevisionSource {
     await this.#held;
     return revision;
   };
+
+  /** The folder of these files may be half of a copy, or has stood still. */
+  settles(settling?: Settling): void {
+    const { settling: _before, ...rest } = this.#revision;
+    this.#revision = { ...rest, ...(settling !== undefined && { settling }) };
+  }
   close = async (): Promise<void> => undefined;
 }
 

@@ -27,6 +27,17 @@ describe("a deletion limit", () => {
     expect(parseDeletionLimit(limitText(parseDeletionLimit(text)))).toEqual(parseDeletionLimit(text));
   });
 
+  test.each([
+    ["5 or 20%", 10, 2],
+    ["5 or 20%", 100, 5],
+    ["5 or 20%", 4, 1],
+    ["0", 100, 0],
+    ["20%", 4, 0],
+    ["7", 10, 7],
+  ])("of a plain folder, %s of %i is %i", (text, of, count) => {
+    expect(allowed(parseDeletionLimit(text, "dir"), of)).toBe(count);
+  });
+
   test.each(["", "x", "-1", "5%%", "101%", "5 or", "20% or 5", "5 or 20", "1.5"])("%j is none", (text) => {
     expect(() => parseDeletionLimit(text)).toThrow(RangeError);
   });
@@ -67,6 +78,17 @@ describe("a revision that removes files", () => {
         "allows 2: no further deletion is begun. Ways out: restore files, and remove at most 2 in one commit; or run " +
         "with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops what a pipeline holds, and " +
         "remove its file in a later commit",
+    });
+  });
+
+  test("over the budget of a plain folder names the lesser of both", () => {
+    const world = gone(there("first"), there("other"), there("third"));
+    const budget = { limit: parseDeletionLimit("5 or 20%", "dir"), begun: 0, of: 10 };
+    expect(planFor({ ...world, budget }).changes[1]).toMatchObject({
+      cause: "DeletionBudget",
+      reason: expect.stringContaining(
+        "--max-deletions (the lesser of 5 or 20%) allows 2: no further deletion is begun. Ways out: restore files, and remove at most 2 at once",
+      ) as string,
     });
   });
 

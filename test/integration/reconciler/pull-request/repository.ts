@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { Registry } from "prom-client";
 import type { OperationRecord } from "../../../../reconciler/apply/history.ts";
 import type { Outcome } from "../../../../reconciler/apply/outcome.ts";
-import { Folder } from "../../../../reconciler/git/folder.ts";
+import { settledFolder } from "../../../support/settled-folder.ts";
 import type { Problem } from "../../../../reconciler/language/problem.ts";
 import { Reconciler } from "../../../../reconciler/reconciler.ts";
 import type { TestEngine } from "../../../support/engine.ts";
@@ -20,7 +20,7 @@ export class Repository {
   private constructor(folder: string, { engine, log }: TestEngine) {
     this.#files = join(folder, "files");
     this.#reconciler = new Reconciler({
-      source: new Folder({ path: this.#files }),
+      source: settledFolder(this.#files),
       engine,
       dataDir: folder,
       log,

@@ -1,26 +1,32 @@
 import { createHash } from "node:crypto";
-import { existsSync, type Dirent } from "node:fs";
+import { type BigIntStats, existsSync, type Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { watch } from "chokidar";
 import type { FSWatcher } from "chokidar";
-import { checkLimits, defaultLimits, isCandidate } from "./limits.ts";
-import type { SourceLimits } from "./limits.ts";
-import { SourceError } from "./revision.ts";
-import type { Revision, RevisionFile, RevisionSource, SkippedFile, SourceDescription } from "./revision.ts";
-import { tooLarge } from "./tree.ts";
+import { checkLimits, defaultLimits, isCandidate } from "../limits.ts";
+import type { SourceLimits } from "../limits.ts";
+import { SourceError } from "../revision.ts";
+import type { Revision, RevisionFile, RevisionSource, SkippedFile, SourceDescription } from "../revision.ts";
+import { tooLarge } from "../tree.ts";
+import { Stillness } from "./stillness.ts";
 
 export interface FolderOptions {
   path: string;
   limits?: SourceLimits;
   /** Milliseconds without a change before a change is reported, default 200: an editor writes a file in several steps. */
   quiet?: number;
+  /** Milliseconds without a change before what the folder lacks counts as removed, default 10,000. */
+  settle?: number;
+  /** The monotonic clock, in milliseconds. */
+  now?: () => number;
 }
 
 interface Found {
   path: string;
   file: string;
-  bytes: number;
+  facts: BigIntStats;
   /** It is no pipeline; it is read to recognise a pipeline's file that was moved there. */
   isHidden: boolean;
 }
@@ -53,6 +59,8 @@ export class Folder implements RevisionSource {
   readonly #folder: string;
   readonly #limits: SourceLimits;
   readonly #quiet: number;
+  readonly #stillness: Stillness;
+  readonly #now: () => number;
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #waiting: NodeJS.Timeout | undefined;
@@ -62,6 +70,8 @@ export class Folder implements RevisionSource {
     this.#folder = resolve(options.path);
     this.#limits = options.limits ?? defaultLimits;
     this.#quiet = options.quiet ?? 200;
+    this.#now = options.now ?? (() => performance.now());
+    this.#stillness = new Stillness(options.settle ?? 10_000, this.#now);
   }
 
   get description(): SourceDescription {
@@ -69,20 +79,40 @@ export class Folder implements RevisionSource {
   }
 
   async fetch(signal: AbortSignal): Promise<Revision> {
+    const began = this.#now();
+    try {
+      const { looks, revision } = await this.#read(signal);
+      const settling = this.#stillness.seen({ looks, digest: revision.sha, began });
+      const last = this.#last;
+      const isSame = last?.sha === revision.sha;
+      if (isSame && isDeepStrictEqual(last.settling, settling)) return last;
+      // The same files stay the same objects.
+      const { settling: _before, ...read } = isSame ? last : revision;
+      this.#last = { ...read, ...(settling !== undefined && { settling }) };
+      return this.#last;
+    } catch (error) {
+      this.#stillness.lost();
+      throw error;
+    }
+  }
+
+  async #read(signal: AbortSignal): Promise<{ looks: Map<string, string>; revision: Revision }> {
     const skipped: SkippedFile[] = [];
     const walk: Walk = { root: await this.#root(), skipped, hiddenLeft: mostHidden };
     const found = (await this.#walk(walk, "", false)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
     checkLimits(
-      found.filter((file) => !file.isHidden),
+      found.filter((file) => !file.isHidden).map(({ facts }) => ({ bytes: Number(facts.size) })),
       this.#limits,
       this.#folder,
     );
     const hash = createHash("sha256");
     const files: RevisionFile[] = [];
     const hidden: RevisionFile[] = [];
-    for (const { path, file, isHidden: isLeftOut } of found) {
+    const looks = new Map<string, string>();
+    for (const { path, file, facts, isHidden: isLeftOut } of found) {
       signal.throwIfAborted();
       const bytes = await contents(file);
+      looks.set(path, `${file} ${looksOf(facts)}`);
       if (typeof bytes === "string") {
         if (!isLeftOut) skipped.push({ path, reason: bytes });
         continue;
@@ -90,9 +120,9 @@ export class Folder implements RevisionSource {
       hash.update(`${path}\0${bytes.length}\0`).update(bytes);
       (isLeftOut ? hidden : files).push({ path, bytes });
     }
+    for (const { path, reason } of skipped) if (!looks.has(path)) looks.set(path, reason);
     const sha = hash.update(JSON.stringify(skipped)).digest("hex");
-    if (this.#last?.sha !== sha) this.#last = { id: `dir@sha256:${sha}`, sha, files, hidden, skipped };
-    return this.#last;
+    return { looks, revision: { id: `dir@sha256:${sha}`, sha, files, hidden, skipped } };
   }
 
   /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
@@ -171,7 +201,7 @@ export class Folder implements RevisionSource {
    */
   async #file({ root, skipped }: Walk, path: string, isLink: boolean, isLeftOut: boolean): Promise<Found | undefined> {
     const target = await realpath(join(root, path)).catch(() => undefined);
-    const facts = target === undefined ? undefined : await stat(target).catch(() => undefined);
+    const facts = target === undefined ? undefined : await stat(target, { bigint: true }).catch(() => undefined);
     const inside = target?.startsWith(root + sep) ?? false;
     if (isLink && (!inside || facts?.isFile() !== true)) {
       skipped.push({
@@ -179,8 +209,8 @@ export class Folder implements RevisionSource {
         reason: "a symbolic link that does not lead to a file of this folder, which is not followed",
       });
     } else if (target !== undefined && facts !== undefined && isCandidate(path)) {
-      if (facts.size <= this.#limits.fileBytes) return { path, file: target, bytes: facts.size, isHidden: isLeftOut };
-      if (!isLeftOut) skipped.push({ path, reason: tooLarge(facts.size, this.#limits) });
+      if (facts.size <= this.#limits.fileBytes) return { path, file: target, facts, isHidden: isLeftOut };
+      if (!isLeftOut) skipped.push({ path, reason: tooLarge(Number(facts.size), this.#limits) });
     }
     return undefined;
   }
@@ -197,6 +227,11 @@ async function contents(file: string): Promise<Buffer | string> {
   } catch (error) {
     return `a file that cannot be read: ${said(error)}`;
   }
+}
+
+/** Another text after each change of a file: one that took its place, was written, or got its old bytes and time back. */
+function looksOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
 function unreadable(folder: string, error: unknown): SourceError {
