@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
-import { type BigIntStats, existsSync, type Dirent } from "node:fs";
+import type { BigIntStats, Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
-import { join, relative, resolve, sep } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { watch } from "chokidar";
-import type { FSWatcher } from "chokidar";
 import { checkLimits, defaultLimits, isCandidate } from "../limits.ts";
 import type { SourceLimits } from "../limits.ts";
 import { SourceError } from "../revision.ts";
 import type { Revision, RevisionFile, RevisionSource, SkippedFile, SourceDescription } from "../revision.ts";
 import { tooLarge } from "../tree.ts";
+import { isHidden, isNeverRead } from "./hidden.ts";
 import { Stillness } from "./stillness.ts";
+import { FolderWatch } from "./watch.ts";
 
 export interface FolderOptions {
   path: string;
@@ -27,6 +27,7 @@ interface Found {
   path: string;
   file: string;
   facts: BigIntStats;
+  isLink: boolean;
   /** It is no pipeline; it is read to recognise a pipeline's file that was moved there. */
   isHidden: boolean;
 }
@@ -41,37 +42,22 @@ interface Walk {
 
 const mostHidden = 2_000;
 
-/** Whether a name below the folder is left out. */
-function isHidden(name: string): boolean {
-  return name.startsWith(".") && name !== ".sluiceignore";
-}
-
-/** Git's own folder, and those that a mounted ConfigMap consists of: no one moves a file there. */
-function isNeverRead(name: string): boolean {
-  return name === ".git" || name.startsWith("..");
-}
-
-/** How often to look for a missing folder, in milliseconds. */
-const lookEvery = 250;
-
 /** A plain folder, without Git: its files as they are now. */
 export class Folder implements RevisionSource {
   readonly #folder: string;
   readonly #limits: SourceLimits;
-  readonly #quiet: number;
   readonly #stillness: Stillness;
   readonly #now: () => number;
-  #watcher: FSWatcher | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #waiting: NodeJS.Timeout | undefined;
+  readonly #watch: FolderWatch;
   #last: Revision | undefined;
 
   constructor(options: FolderOptions) {
     this.#folder = resolve(options.path);
     this.#limits = options.limits ?? defaultLimits;
-    this.#quiet = options.quiet ?? 200;
     this.#now = options.now ?? (() => performance.now());
-    this.#stillness = new Stillness(options.settle ?? 10_000, this.#now);
+    const stillness = (this.#stillness = new Stillness(options.settle ?? 10_000, this.#now));
+    const onMove = (path: string): void => stillness.moved(path);
+    this.#watch = new FolderWatch({ folder: this.#folder, quiet: options.quiet ?? 200, onMove });
   }
 
   get description(): SourceDescription {
@@ -120,43 +106,19 @@ export class Folder implements RevisionSource {
       hash.update(`${path}\0${bytes.length}\0`).update(bytes);
       (isLeftOut ? hidden : files).push({ path, bytes });
     }
+    this.#watch.followLinks(found.flatMap(({ file, isLink }) => (isLink ? [file] : [])));
     for (const { path, reason } of skipped) if (!looks.has(path)) looks.set(path, reason);
     const sha = hash.update(JSON.stringify(skipped)).digest("hex");
     return { looks, revision: { id: `dir@sha256:${sha}`, sha, files, hidden, skipped } };
   }
 
   /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
-  async watch(onChange: () => void): Promise<void> {
-    if (existsSync(this.#folder)) return this.#watchFolder(onChange);
-    // chokidar reports a watch on a missing folder as ready before it can detect its creation.
-    this.#waiting = setInterval(() => {
-      if (!existsSync(this.#folder)) return;
-      clearInterval(this.#waiting);
-      void this.#watchFolder(onChange).then(onChange);
-    }, lookEvery);
+  watch(onChange: () => void): Promise<void> {
+    return this.#watch.begin(onChange);
   }
 
-  async #watchFolder(onChange: () => void): Promise<void> {
-    const hidden = (path: string) =>
-      relative(this.#folder, path)
-        .split(sep)
-        .some((part) => isHidden(part) && !part.startsWith(".."));
-    const watcher = watch(this.#folder, { ignoreInitial: true, followSymlinks: false, ignored: hidden });
-    this.#watcher = watcher;
-    watcher.on("all", () => {
-      clearTimeout(this.#timer);
-      this.#timer = setTimeout(onChange, this.#quiet);
-    });
-    // A folder that cannot be watched is still polled: the next fetch reports the error.
-    watcher.on("error", () => undefined);
-    await new Promise<void>((ready) => watcher.once("ready", ready));
-  }
-
-  async close(): Promise<void> {
-    clearInterval(this.#waiting);
-    clearTimeout(this.#timer);
-    await this.#watcher?.close();
-    this.#watcher = undefined;
+  close(): Promise<void> {
+    return this.#watch.close();
   }
 
   /** A folder that is not there is an error, so that an unmounted disk never looks like a removal of every file. */
@@ -209,7 +171,7 @@ export class Folder implements RevisionSource {
         reason: "a symbolic link that does not lead to a file of this folder, which is not followed",
       });
     } else if (target !== undefined && facts !== undefined && isCandidate(path)) {
-      if (facts.size <= this.#limits.fileBytes) return { path, file: target, facts, isHidden: isLeftOut };
+      if (facts.size <= this.#limits.fileBytes) return { path, file: target, facts, isLink, isHidden: isLeftOut };
       if (!isLeftOut) skipped.push({ path, reason: tooLarge(Number(facts.size), this.#limits) });
     }
     return undefined;

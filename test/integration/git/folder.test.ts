@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -24,6 +24,50 @@ const write = async (name: string, text: string) => {
   await writeFile(join(path, name), text);
 };
 const paths = async () => (await folder.fetch(signal)).files.map((file) => file.path);
+
+/** Watches, changes something and waits until that is told; several times in turn. */
+async function eachIsTold(...changes: (() => Promise<unknown>)[]): Promise<void> {
+  let told = 0;
+  await folder.watch(() => (told += 1));
+  await folder.fetch(signal);
+  for (const change of changes) {
+    const before = told;
+    await change();
+    await expect.poll(() => told).toBeGreaterThan(before);
+    await folder.fetch(signal);
+  }
+}
+
+async function isWatchedBehind(data: string): Promise<void> {
+  await write(`${data}-1/a.yaml`, "one");
+  await write(`${data}-2/a.yaml`, "two");
+  await symlink(`${data}-1`, join(path, data));
+  await symlink(`${data}/a.yaml`, join(path, "a.yaml"));
+  await eachIsTold(
+    () => write(`${data}-1/a.yaml`, "three"),
+    async () => {
+      await symlink(`${data}-2`, join(path, "next"));
+      await rename(join(path, "next"), join(path, data));
+    },
+    () => write(`${data}-2/a.yaml`, "four"),
+  );
+}
+
+/** How often a change is told while a file grows. */
+async function tellsBeside(growing: string): Promise<number> {
+  let told = 0;
+  const patient = new Folder({ path, quiet: 500 });
+  await patient.watch(() => (told += 1));
+  const growth = setInterval(() => void appendFile(join(path, growing), "x\n"), 20);
+  try {
+    await write("a.yaml", "one");
+    await expect.poll(() => told).toBeGreaterThan(0);
+    return told;
+  } finally {
+    clearInterval(growth);
+    await patient.close();
+  }
+}
 
 describe("a folder", () => {
   test("is a revision of its YAML and JSON files, without hidden ones", async () => {
@@ -186,5 +230,60 @@ describe("a watched folder", () => {
     await expect.poll(() => told, { timeout: 60_000 }).toBe(1);
     await patient.close();
     expect(told).toBe(1);
+  });
+
+  test("is watched again when another folder was made in its place", async () => {
+    await write("a.yaml", "one");
+    await eachIsTold(
+      async () => {
+        await rename(path, `${path}-old`);
+        await write("a.yaml", "two");
+      },
+      () => write("a.yaml", "three"),
+      async () => {
+        await rm(path, { recursive: true });
+        await write("a.yaml", "four");
+      },
+      () => write("b.yaml", "five"),
+    );
+    await rm(`${path}-old`, { recursive: true });
+  });
+
+  test("is watched behind the link that it is, also after that was swapped", async () => {
+    await write("1/a.yaml", "one");
+    await write("2/a.yaml", "one");
+    await symlink("1", join(path, "current"));
+    folder = new Folder({ path: join(path, "current"), quiet: 20 });
+    await eachIsTold(
+      () => write("1/a.yaml", "two"),
+      async () => {
+        await symlink("2", join(path, "next"));
+        await rename(join(path, "next"), join(path, "current"));
+      },
+      () => write("2/a.yaml", "two"),
+    );
+  });
+
+  test("is watched where its files are links to a hidden folder", () => isWatchedBehind(".data"));
+
+  test("is watched as a mounted ConfigMap", { tags: ["rest"] }, () => isWatchedBehind("..data"));
+
+  test("is watched below a folder that was renamed and made again", { tags: ["rest"] }, async () => {
+    await write("sub/a.yaml", "one");
+    await eachIsTold(
+      async () => {
+        await rename(join(path, "sub"), join(path, "old"));
+        await write("sub/a.yaml", "two");
+      },
+      () => write("sub/a.yaml", "three"),
+    );
+  });
+
+  test("tells a change while a log grows beside, and not of the log", async () => {
+    expect(await tellsBeside("app.log")).toBe(1);
+  });
+
+  test("tells a change while a file of JSON grows beside", { tags: ["rest"] }, async () => {
+    await tellsBeside("app.json");
   });
 });
