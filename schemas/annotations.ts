@@ -24,6 +24,8 @@ export interface SchemaNode {
   enum?: string[];
   minimum?: number;
   maximum?: number;
+  minLength?: number;
+  maxLength?: number;
   pattern?: string;
   required?: string[];
   properties?: Record<string, SchemaNode>;

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -57,9 +58,11 @@ let opened = 0;
 
 /** Opens the pipeline that `init` wrote, changed; resolves with its URI once the server has said something of it. */
 async function open(change: (text: string) => string): Promise<{ uri: string; text: string }> {
-  const path = join(folder, "pipelines/orders.yaml");
-  const text = change(await readFile(path, "utf8"));
-  const uri = pathToFileURL(path.replace("orders", `orders-${(opened += 1)}`)).href;
+  return openText(change(await readFile(join(folder, "pipelines/orders.yaml"), "utf8")));
+}
+
+async function openText(text: string): Promise<{ uri: string; text: string }> {
+  const uri = pathToFileURL(join(folder, `pipelines/orders-${(opened += 1)}.yaml`)).href;
   await connection.sendNotification("textDocument/didOpen", {
     textDocument: { uri, languageId: "yaml", version: 1, text },
   });
@@ -78,9 +81,31 @@ test("a good file has no diagnostic", async () => {
   expect(diagnostics.get(uri)).toEqual([]);
 });
 
+test("of the pipelines of the examples none has a diagnostic, but for the wrong key that is planted in one more", async () => {
+  const examples = readdirSync("examples", { recursive: true, encoding: "utf8" })
+    .filter((path) => /pipelines\/.*\.yaml$/.test(path) && !path.endsWith(".test.yaml"))
+    .map((path) => readFileSync(join("examples", path), "utf8"));
+  expect(examples.length).toBeGreaterThan(15);
+  const planted = "version: v3\nwrong-key: ${var:X}\n";
+  const named = [...examples, planted].map(
+    (text) => `# yaml-language-server: $schema=../.pipeline.schema.json\n${text}`,
+  );
+  const { uri } = await openText(named.join("\n---\n"));
+  expect(new Set(diagnostics.get(uri)?.map(({ message }) => message))).toEqual(
+    new Set([
+      'Missing property "pipeline_id".',
+      'Missing property "sources".',
+      'Missing property "sink".',
+      "Property wrong-key is not allowed.",
+    ]),
+  );
+});
+
 test.each([
   ["a wrong key", "  table: orders\n", "  tabel: orders\n", /tabel/],
   ["a wrong type of source", "type: webhook", "type: webhok", /webhook/],
+  ["a wrong word", "create_table: true", "state: Sleeping", /"Running"/],
+  ["a wrong number", "max_batch_size: 1000", "max_batch_size: many", /at most 1048448 rows/],
   ["a wrong pipeline_id", "pipeline_id: orders", "pipeline_id: X", /5 to 40 of a-z/],
 ])("%s has a diagnostic on its line", async (_, passage, by, message) => {
   const { uri, text } = await open((content) => content.replace(passage, by));
