@@ -71,7 +71,11 @@ export interface Step {
 export async function revisionNotes(step: Step): Promise<string[]> {
   const { reference, before, tip, found, clone, signal } = step;
   if (before === undefined || before.sha === found.sha || tip.name === undefined) return [];
-  if (reference.kind === "tag") {
+  const isTag = reference.kind === "tag" || reference.kind === "tags";
+  if (isTag && before.name !== undefined && before.name !== tip.name) {
+    return [`the newest tag that ${reference.name} asks for is now ${tip.name}, it was ${before.name}`];
+  }
+  if (isTag) {
     return [`tag ${tip.name} was moved from ${before.sha} to ${found.sha}, and is followed`];
   }
   if (before.name !== tip.name) return [`the default branch is now ${tip.name}, it was ${before.name}`];

@@ -35,7 +35,8 @@ export class Lookup {
 
   async #missing(signal: AbortSignal): Promise<SourceError> {
     const { kind } = this.#reference;
-    const [noun, under] = kind === "tag" ? (["tag", "refs/tags/"] as const) : (["branch", "refs/heads/"] as const);
+    const isTag = kind === "tag" || kind === "tags";
+    const [noun, under] = isTag ? (["tag", "refs/tags/"] as const) : (["branch", "refs/heads/"] as const);
     const output = await this.#list(["refs/heads/*", "refs/tags/*"], signal);
     if (output.trim() === "") {
       return this.#error(
@@ -46,10 +47,16 @@ export class Lookup {
     }
     const names = namesUnder(output, under);
     const has = names.length === 0 ? `no ${noun}` : names.slice(0, 10).join(", ");
-    const wished = kind === "branch" || kind === "tag" ? `${noun} ${this.#reference.name}` : "a default branch";
+    const wished = this.#wished(noun);
     const way = `push the ${noun}, or name one of these with --${noun}`;
     const found = `it has ${has}${names.length > 10 ? ", …" : ""}: ${way}`;
-    return this.#error(kind === "tag" ? "TagNotFound" : "BranchNotFound", wished, found);
+    return this.#error(isTag ? "TagNotFound" : "BranchNotFound", wished, found);
+  }
+
+  #wished(noun: string): string {
+    const reference = this.#reference;
+    if (reference.kind === "tags") return `a tag that ${reference.name} asks for`;
+    return reference.kind === "branch" || reference.kind === "tag" ? `${noun} ${reference.name}` : "a default branch";
   }
 
   #error(reason: SourceError["reason"], expected: string, found: string): SourceError {

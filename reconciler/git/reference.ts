@@ -1,11 +1,14 @@
 import { SourceError } from "./revision.ts";
 import type { SourceDescription } from "./revision.ts";
+import { isTagChoice, readTagChoice, type TagChoice } from "./tags/tag-choice.ts";
 
 /** The followed reference. A commit never changes; a branch and a tag may move. */
 export type Reference =
   | { kind: "default" }
   | { kind: "branch"; name: string }
   | { kind: "tag"; name: string }
+  /** One of several tags. The name is how it is chosen, such as `v1.*`. */
+  | { kind: "tags"; name: string; choice: TagChoice }
   | { kind: "commit"; sha: string };
 
 export interface ReferenceSettings {
@@ -34,9 +37,19 @@ export function readReference({ branch, tag, commit }: ReferenceSettings): Refer
     throw new SourceError("URLInvalid", `--${given.join(" and --")} exclude each other: name one thing to follow`);
   }
   if (branch !== undefined) return { kind: "branch", name: checkName("branch", branch, "main") };
-  if (tag !== undefined) return { kind: "tag", name: checkName("tag", tag, "v1.0") };
+  if (tag !== undefined) return tagReference(tag);
   if (commit === undefined) return { kind: "default" };
   return { kind: "commit", sha: fullHash(commit, "--commit") };
+}
+
+function tagReference(tag: string): Reference {
+  if (!isTagChoice(tag)) return { kind: "tag", name: checkName("tag", tag, "v1.0") };
+  const choice = readTagChoice(tag);
+  if (choice !== undefined) return { kind: "tags", name: tag, choice };
+  throw new SourceError(
+    "URLInvalid",
+    `--tag: expected the name of a tag, a range of versions such as "v1.*" or ">=1.2 <2", or a pattern such as "release-*", got ${JSON.stringify(tag.slice(0, 100))}`,
+  );
 }
 
 /** A shortened hash is refused: it may become ambiguous with the next push. */
@@ -62,6 +75,7 @@ export function patternsOf(reference: Reference): string[] | undefined {
   if (reference.kind === "default") return ["HEAD"];
   if (reference.kind === "branch") return [`refs/heads/${reference.name}`];
   if (reference.kind === "tag") return [`refs/tags/${reference.name}`, `refs/tags/${reference.name}^{}`];
+  if (reference.kind === "tags") return ["refs/tags/*"];
   return undefined;
 }
 
@@ -71,13 +85,24 @@ export function readTip(reference: Reference, output: string): Tip | undefined {
   const found = new Map(
     [...output.matchAll(/^([0-9a-f]{40,64})\t(\S+)$/gm)].map(([, sha = "", ref = ""]) => [ref, sha]),
   );
-  const [ref = "", peeled = ""] = patternsOf(reference) ?? [];
+  const tag = reference.kind === "tags" ? reference.choice.newestOf(tagsAmong(found.keys())) : undefined;
+  if (reference.kind === "tags" && tag === undefined) return undefined;
+  const followed: Reference = tag === undefined ? reference : { kind: "tag", name: tag };
+  const [ref = "", peeled = ""] = patternsOf(followed) ?? [];
   const object = found.get(ref);
   if (object === undefined) return undefined;
   const sha = found.get(peeled) ?? object;
-  if (reference.kind !== "default") return { ref, sha, object, name: reference.name };
+  if (followed.kind === "branch" || followed.kind === "tag") return { ref, sha, object, name: followed.name };
   const name = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(output)?.[1];
   return name === undefined ? { ref, sha, object, name: "HEAD" } : { ref: `refs/heads/${name}`, sha, object, name };
+}
+
+/** The names of tags among references. */
+export function tagsAmong(references: Iterable<string>): string[] {
+  const under = "refs/tags/";
+  return [...references].flatMap((ref) =>
+    ref.startsWith(under) && !ref.endsWith("^{}") ? [ref.slice(under.length)] : [],
+  );
 }
 
 /** The id of a revision. */
@@ -89,6 +114,6 @@ export function idOf({ name }: Pick<Tip, "name">, sha: string): string {
 /** The facts of a reference that a description and a revision show. */
 export function shownReference(reference: Reference, name: string | undefined): Partial<SourceDescription> {
   if (reference.kind === "commit") return { commit: reference.sha };
-  if (reference.kind === "tag") return { tag: reference.name };
+  if (reference.kind === "tag" || reference.kind === "tags") return { tag: reference.name };
   return name === undefined ? {} : { branch: name };
 }

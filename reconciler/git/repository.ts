@@ -219,7 +219,8 @@ export class Repository implements RevisionSource {
     const { ref, name } = tip;
     const contained = sha === ref ? "yes" : await this.#history.contains(tip, sha, signal);
     if (contained === "yes") return;
-    const what = name === undefined ? `commit ${ref}` : `${this.#reference.kind === "tag" ? "tag" : "branch"} ${name}`;
+    const what =
+      name === undefined ? `commit ${ref}` : `${this.#reference.kind.startsWith("tag") ? "tag" : "branch"} ${name}`;
     const how = contained === "no" ? "" : ", as far back as was looked";
     throw new SourceError(
       "CommitNotFound",

@@ -44,6 +44,60 @@ describe("a tag", () => {
   });
 });
 
+describe("a range of tags", () => {
+  test("is followed to the newest tag, annotated or not, which is said; also to an earlier one", async () => {
+    const first = await scene.origin.commit({ "a.yaml": "one" });
+    await scene.origin.git("tag", "v1.9.0");
+    await scene.origin.git("tag", "v2.0.0");
+    const source = scene.open({ tag: "v1.*" });
+    expect(await source.fetch(signal)).toMatchObject({ id: `v1.9.0@sha1:${first}`, sha: first });
+    expect(source.description).toMatchObject({ tag: "v1.*" });
+    const second = await scene.origin.commit({ "a.yaml": "two" });
+    await scene.origin.git("tag", "--annotate", "--message", "ten", "v1.10.0");
+    expect(await source.fetch(signal)).toMatchObject({
+      id: `v1.10.0@sha1:${second}`,
+      notes: ["the newest tag that v1.* asks for is now v1.10.0, it was v1.9.0"],
+    });
+    expect((await scene.open({ tag: "v1.*" }).fetch(signal)).notes).toBeUndefined();
+    expect((await source.at(first, signal)).sha).toBe(first);
+    await scene.origin.git("tag", "--delete", "v1.10.0");
+    expect(await source.fetch(signal)).toMatchObject({
+      id: `v1.9.0@sha1:${first}`,
+      notes: ["the newest tag that v1.* asks for is now v1.9.0, it was v1.10.0"],
+    });
+  });
+
+  test("moves with a tag that moves, and is there after a restart without the remote", { tags: ["rest"] }, async () => {
+    const first = await scene.origin.commit({ "a.yaml": "one" });
+    await scene.origin.git("tag", "release-9");
+    await scene.origin.git("tag", "release-10");
+    const server = await serveHttp(scene.origin.path);
+    const settings = { url: server.url, tag: "release-*" };
+    expect(await scene.open(settings).fetch(signal)).toMatchObject({ id: `release-10@sha1:${first}` });
+    const second = await scene.origin.commit({ "a.yaml": "two" });
+    await scene.origin.git("tag", "--force", "release-10");
+    expect((await scene.open(settings).fetch(signal)).notes).toEqual([
+      `tag release-10 was moved from ${first} to ${second}, and is followed`,
+    ]);
+    await server.close();
+    expect(await scene.open(settings).cached(signal)).toMatchObject({ id: `release-10@sha1:${second}` });
+  });
+
+  test("that none fits is an error that names those there are", async () => {
+    await scene.origin.commit({ "a.yaml": "one" });
+    await scene.origin.git("tag", "v1.0.0");
+    const error = await failure(scene.open({ tag: "v2.*" }));
+    expect(error.reason).toBe("TagNotFound");
+    expect(error.message).toContain("expected a tag that v2.* asks for, but it has v1.0.0: push the tag");
+  });
+
+  test("that is none is refused before the remote is asked", () => {
+    expect(() => scene.open({ tag: ">= and < 2" })).toThrow(
+      '--tag: expected the name of a tag, a range of versions such as "v1.*" or ">=1.2 <2", or a pattern such as "release-*", got ">= and < 2"',
+    );
+  });
+});
+
 describe("a commit", () => {
   test.each([
     ["a server that gives any commit", false],
