@@ -81,6 +81,8 @@ export interface Sightings {
   halves: number;
 }
 
+const { signal } = new AbortController();
+
 /** Milliseconds that a removal waits, and the longest pause between two steps of a copy. */
 const settle = 10_000;
 const longestPause = 9_900;
@@ -128,6 +130,8 @@ export class FolderStory {
       registry: new Registry(),
       interval: 60_000,
       maxDeletions: "100%",
+      // For as long as it takes: what is under way at the end of a turn would be seen in the next one.
+      applyTimeout: 3_600_000,
     });
   }
 
@@ -179,7 +183,7 @@ export class FolderStory {
   /** The folder stands still until everything is carried out. */
   async #stand(): Promise<void> {
     for (let turn = 0; turn < 4; turn += 1) {
-      await this.#reconciler.turn("poll", AbortSignal.timeout(60_000));
+      await this.#reconciler.turn("poll", signal);
       this.#now += settle + 1;
     }
   }
@@ -191,7 +195,7 @@ export class FolderStory {
       const part = Math.floor(this.#next() * left);
       this.#now += part;
       left -= part;
-      const { revision, pipelines } = await this.#reconciler.turn("change", AbortSignal.timeout(60_000));
+      const { revision, pipelines } = await this.#reconciler.turn("change", signal);
       if (revision === undefined || pipelines === undefined) continue;
       const seen = new Set(pipelines.map(({ pipeline_id }) => pipeline_id));
       if (this.#kept.some((id) => !seen.has(id))) this.sightings.halves += 1;
@@ -323,7 +327,9 @@ export class FolderStory {
       await appendFile(file, text.slice(0, first));
       if (how > 0.8) await utimes(file, 1, 1);
     };
-    return [begun, () => appendFile(file, text.slice(first, second)), () => appendFile(file, text.slice(second))];
+    // A step that writes nothing would make the pause longer than the longest one.
+    const parts = [text.slice(first, second), text.slice(second)].filter((part) => part !== "");
+    return [begun, ...parts.map((part) => () => appendFile(file, part))];
   }
 
   /** Often at the end of a line or near the end, where what is there may be a valid file. */

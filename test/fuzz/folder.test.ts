@@ -4,7 +4,7 @@ import { anyStory, FolderStory, type Sightings } from "./folder-story.ts";
 import { isLongForm, seed, triesOf } from "./tries.ts";
 
 const numRuns = triesOf(12);
-const timeout = 120_000 + numRuns * 1_000;
+const timeout = 120_000 + numRuns * 5_000;
 
 /** Lives through stories until one breaks; gives what they saw together. */
 async function stories(runs: number, waits?: number): Promise<Sightings> {
