@@ -86,9 +86,10 @@ function ownConditions(observation: Observation): Condition[] {
   if (outcome?.result === "waiting" && outcome.cause === "InTransition") return progressing(retry(outcome), health);
   if (outcome !== undefined && outcome.result !== "applied")
     return retrying(outcome.cause ?? "ReconciliationFailed", retry(outcome));
-  if (change.cause === "DependencyNotReady") return retrying(change.cause, reasonText(change.why));
+  if (change.cause === "DependencyNotReady" || change.cause === "FolderChanging")
+    return retrying(change.cause, reasonText(change.why));
   if (change.drift?.stance === "wait") return retrying("Drifted", reasonText(change.why));
-  if (change.cause === "InTransition" || change.cause === "InProgress" || change.cause === "FolderChanging")
+  if (change.cause === "InTransition" || change.cause === "InProgress")
     return progressing(reasonText(change.why), health);
   return [fromHealth(observation)];
 }

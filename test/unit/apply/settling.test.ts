@@ -34,7 +34,7 @@ describe("while a folder may be half of a copy", () => {
     world.source.settles(settling);
     await reconciler.turn("change", signal);
     expect(world.engine.effects).toEqual([]);
-    expect(readyOf(reconciler)).toEqual(["Unknown", "Progressing", "Reconciling"]);
+    expect(readyOf(reconciler)).toEqual(["False", "FolderChanging", "Reconciling"]);
     expect(conditionOf(reconciler)!.message).toContain(
       "this waits until the folder has stood still for 10 s (--dir-settle), as it may be half of a copy; sub/b.yaml changed last",
     );
@@ -60,7 +60,7 @@ describe("while a folder may be half of a copy", () => {
     world.source.say(...others);
     world.source.settles(settling);
     await reconciler.turn("change", signal);
-    expect(readyOf(reconciler, "second")).toEqual(["Unknown", "Progressing", "Reconciling"]);
+    expect(readyOf(reconciler, "second")).toEqual(["False", "FolderChanging", "Reconciling"]);
     world.source.settles();
     await reconciler.turn("retry", signal);
     expect(readyOf(reconciler, "second")).toEqual(["False", "DeletionBudget", "Stalled"]);
