@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 /**
@@ -7,8 +8,8 @@ import { expect, test } from "vitest";
  * 100: the process dies of a corrupt heap, at once or later.
  */
 test("the version of lmdb tells a failed write without a buffer that is too small", () => {
-  const inPackage = "../../../node_modules/lmdb/dependencies/lmdb/libraries/liblmdb/mdb.c";
-  const source = readFileSync(fileURLToPath(new URL(inPackage, import.meta.url)), "latin1");
+  const inPackage = "../dependencies/lmdb/libraries/liblmdb/mdb.c";
+  const source = readFileSync(join(dirname(createRequire(import.meta.url).resolve("lmdb")), inPackage), "latin1");
   expect(source).toContain("mdb_page_flush");
   expect(source).not.toContain("Attempting to write page at position");
 });
