@@ -20,9 +20,9 @@ import type { BeginRequest } from "./http/request-progress.ts";
 import { IngestEndpoints } from "./ingest/endpoints.ts";
 import { defaultPushRates } from "./ingest/rate-limits.ts";
 import { Lifecycle } from "./lifecycle.ts";
+import { defaultPushMaxWait } from "./core/push.ts";
 import { thisMachine } from "./machine.ts";
 import { defaultKafkaSettings } from "./sources/kafka/brokers/settings.ts";
-import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import type { EngineSettings } from "./settings.ts";
 import { exposeHoldings } from "./telemetry/held.ts";
 import { closeStores, openStores, type Stores } from "./stores.ts";
@@ -101,7 +101,7 @@ export class Engine {
       spawnThread,
       onFailed: (pipeline_id, error) => void this.#lifecycle.failed(pipeline_id, error),
     });
-    const otlp = { ...defaultOtlpSettings, ...settings.otlp };
+    const otlp = { ...settings.otlp, maxWait: settings.pushMaxWait ?? defaultPushMaxWait };
     const rates = { ...defaultPushRates, ...settings.pushRates };
     this.#endpoints = new IngestEndpoints({ registry, tokens: this.#tokens, streams, recorder, otlp, rates });
     this.#lifecycle = new Lifecycle({

@@ -36,7 +36,7 @@ export type { TokenView } from "./catalog/access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export { consumerGroup } from "./core/names.ts";
 export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/brokers/settings.ts";
-export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/settings.ts";
+export type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { writeFileDurably } from "./state/durable-files.ts";
 export { BodyRefused, discardBody, readBody, receiveBody, type BodyLimits } from "./http/request-body.ts";

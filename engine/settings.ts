@@ -27,13 +27,15 @@ export interface EngineSettings {
   /** How Kafka is read, where it differs from the defaults. */
   kafka?: Partial<KafkaSettings>;
   /** How OTLP is received, where it differs from the defaults. */
-  otlp?: Partial<OtlpSettings>;
+  otlp?: Omit<OtlpSettings, "maxWait">;
   /** The bounds of the dead letters of each pipeline, where they differ from the defaults. */
   deadLetters?: Partial<DeadLetterLimits>;
   /** The most that the stream of one pipeline may hold, in bytes. Default: half of what is free beside it on the disk. */
   streamMaxBytes?: number;
   /** What senders may push to one pipeline in a second. Unlimited by default. */
   pushRates?: Partial<PushRates>;
+  /** How long a request of a sender waits for its turn to be decoded or stored, in milliseconds. Default 2,000. */
+  pushMaxWait?: number;
   /** Wait for a data dir that another process holds. Without it, that is an error. */
   standby?: Standby;
   /** Internal: what a simulation replaces of the machine. */

@@ -1,5 +1,6 @@
 import { Catalog } from "./catalog/catalog.ts";
 import { defaultDeadLetterLimits } from "./core/dead-letter.ts";
+import { defaultPushMaxWait } from "./core/push.ts";
 import type { TableStore } from "./core/store.ts";
 import type { EmbeddedServer } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import { thisMachine } from "./machine.ts";
@@ -14,7 +15,7 @@ import { Recorder } from "./telemetry/recorder.ts";
 
 type StoreSettings = Pick<
   EngineSettings,
-  "dataDir" | "log" | "registry" | "standby" | "machine" | "deadLetters" | "streamMaxBytes"
+  "dataDir" | "log" | "registry" | "standby" | "machine" | "deadLetters" | "streamMaxBytes" | "pushMaxWait"
 >;
 
 /** Everything that holds state in an engine, and the recorder of what happens to it. */
@@ -47,6 +48,7 @@ export async function openStores({ log, registry, standby, ...settings }: StoreS
     const streams = new Streams(disk, dataDir.folder("pipelines"), log, {
       ...(settings.streamMaxBytes !== undefined && { maxBytes: settings.streamMaxBytes }),
       ...(segments !== undefined && { sizes: segments }),
+      patience: settings.pushMaxWait ?? defaultPushMaxWait,
     });
     const embedded = embedClickHouse(dataDir.path, log);
     const recorder = new Recorder(log, registry);

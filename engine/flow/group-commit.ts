@@ -1,3 +1,5 @@
+import { type Patience, WaitingLine } from "./waiting-line.ts";
+
 interface Waiting<Item, Result> {
   item: Item;
   resolve: (result: Result) => void;
@@ -48,6 +50,11 @@ export interface GroupCommitOptions<Item, Result> {
    * that does not depend on it. None does by default.
    */
   follows?: (item: Item) => boolean;
+  /**
+   * How long an item may wait for its group. One that leaves without a turn rejects with TurnMissed, after `missed` was
+   * called with it. By default all wait for as long as it takes.
+   */
+  patience?: Patience<Item> & { missed: (item: Item) => void };
   /** Called when nothing waits any more, before anything else is written. Must not reject. */
   idle?: () => Promise<void>;
 }
@@ -58,11 +65,19 @@ export interface GroupCommitOptions<Item, Result> {
  */
 export class GroupCommit<Item, Result = void> {
   readonly #options: GroupCommitOptions<Item, Result>;
-  readonly #waiting: Waiting<Item, Result>[] = [];
+  readonly #waiting: WaitingLine<Waiting<Item, Result>>;
   #isWriting = false;
 
   constructor(options: GroupCommitOptions<Item, Result>) {
+    const { patience } = options;
     this.#options = options;
+    this.#waiting = new WaitingLine(
+      patience && { most: patience.most, isGone: ({ item }) => patience.isGone(item) },
+      ({ item, reject }, missed) => {
+        patience?.missed(item);
+        reject(missed);
+      },
+    );
   }
 
   /** Whether nothing waits, and no write is under way. */
@@ -73,7 +88,7 @@ export class GroupCommit<Item, Result = void> {
   /** Resolves or rejects when the group of this item is answered. */
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject });
+      this.#waiting.add({ item, resolve, reject });
       if (!this.#isWriting) void this.#writeAll();
     });
   }
@@ -96,8 +111,9 @@ export class GroupCommit<Item, Result = void> {
   }
 
   async #writeGroup(): Promise<void> {
+    this.#waiting.sift();
     const group = this.#take(this.#nextCount());
-    // A flush may have taken all before the turn came.
+    // A flush may have taken all before the turn came, and all may have left.
     if (group.items.length === 0) return;
     try {
       await this.#options.write(group);
@@ -108,7 +124,7 @@ export class GroupCommit<Item, Result = void> {
   }
 
   #take(count: number): Group<Item, Result> {
-    return new Group(this.#waiting.splice(0, count));
+    return new Group(this.#waiting.take(count));
   }
 
   /** How many of those that wait go into the next group: at least one where any waits. */
@@ -117,7 +133,7 @@ export class GroupCommit<Item, Result = void> {
     if (size === undefined) return this.#waiting.length;
     let count = 0;
     for (let sum = 0; count < this.#waiting.length && (count === 0 || sum < size.limit); count += 1) {
-      sum += size.sizeOf(this.#waiting[count]!.item);
+      sum += size.sizeOf(this.#waiting.items[count]!.item);
     }
     return count;
   }
@@ -125,7 +141,7 @@ export class GroupCommit<Item, Result = void> {
   #followingCount(): number {
     const { follows } = this.#options;
     if (follows === undefined) return 0;
-    const first = this.#waiting.findIndex(({ item }) => !follows(item));
+    const first = this.#waiting.items.findIndex(({ item }) => !follows(item));
     return first === -1 ? this.#waiting.length : first;
   }
 }

@@ -16,6 +16,8 @@ export interface StreamsOptions {
   /** The most that one stream may hold, in bytes, whatever a pipeline's config allows. Default: no such limit. */
   maxBytes?: number;
   sizes?: SegmentSizes;
+  /** How long a push may wait for its turn to be written, in milliseconds. Default: as long as it takes. */
+  patience?: number;
 }
 
 /** The streams of all pipelines, by pipeline: `<data dir>/pipelines/<id>/stream`. */
@@ -53,14 +55,15 @@ export class Streams {
    */
   async open(pipeline_id: string, config: PipelineConfig, trimmed: number): Promise<void> {
     if (this.#streams.has(pipeline_id)) return;
-    const { maxBytes = Infinity, sizes } = this.#options;
+    const { maxBytes = Infinity, sizes, patience } = this.#options;
     const { max_bytes, max_msgs } = limitsOf(config);
     try {
       const stream = await EmbeddedStream.open(this.#disk, this.folder(pipeline_id), {
         limits: { max_bytes: Math.min(max_bytes, maxBytes), max_msgs },
         trimmed,
         onAppended: (last) => this.onAppended(pipeline_id, last),
-        ...(sizes === undefined ? {} : { sizes }),
+        ...(sizes !== undefined && { sizes }),
+        ...(patience !== undefined && { patience }),
       });
       this.#streams.set(pipeline_id, stream);
       this.#closed.delete(pipeline_id);

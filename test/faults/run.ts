@@ -23,6 +23,8 @@ import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
 import { befallReplicas, replicatedFaults } from "./replicated/faults.ts";
 import { withReplicas } from "./replicated/servers.ts";
+import { type Transport, sendBacklog } from "./senders/backlog.ts";
+import { brokenByBacklog, lineOfBacklog } from "./senders/report.ts";
 import { sweepSettings } from "./settings/sweep.ts";
 import { brokenBySettings, linesOf } from "./settings/sweep-table.ts";
 import { type Step, steps } from "./steps.ts";
@@ -67,6 +69,7 @@ const faults: Record<string, Fault> = {
   "reconcile-kills": { kills: 200, events: 0, run: runReconcileKills },
   "reconcile-standby": { kills: 20, events: 0, run: runReconcileStandby },
   replicated: { kills: 15, events: 0, run: runReplicated },
+  senders: { kills: 0, events: 0, run: runSenders },
   settings: { kills: 0, events: 0, run: runSettings },
   stream: { kills: 200, events: 0, run: runStream },
 };
@@ -204,6 +207,18 @@ async function reconcileKills(options: Parameters<typeof killWhileReconciling>[0
   const report = await killWhileReconciling({ ...options, log: (line) => console.log(line) });
   console.log(JSON.stringify(report, undefined, 2));
   return isUnbroken(brokenWhileReconciling(report));
+}
+
+/** 24 senders at once, each with an export of 2.7 MB, and the timeout of a Collector. */
+async function runSenders(): Promise<boolean> {
+  const options = { senders: 24, timeout: 5_000, records: 6_000, givesUpAfter: 300_000 };
+  const problems: string[] = [];
+  for (const transport of ["grpc", "http"] satisfies Transport[]) {
+    const report = await sendBacklog({ transport, ...options });
+    console.log(lineOfBacklog(`backlog over ${transport}`, report));
+    problems.push(...brokenByBacklog(`backlog over ${transport}`, report));
+  }
+  return isUnbroken(problems);
 }
 
 /** Prints each setting that changed anything. FAULTS_ONLY, a pattern, picks some by their names. */

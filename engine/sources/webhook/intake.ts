@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError, recreatedMeanwhile } from "../../core/errors.ts";
-import type { Push } from "../../core/push.ts";
+import type { Caller, Push } from "../../core/push.ts";
 import { whyNoObject, withoutMark } from "../../event/not-an-object.ts";
 import { Room } from "../../flow/room.ts";
+import { TurnMissed } from "../../flow/waiting-line.ts";
+import { HttpCaller } from "../../http/caller.ts";
 import { closesConnection } from "../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
 import { JsonCheck } from "./json-check.ts";
@@ -23,7 +25,7 @@ export interface WebhookPort {
   isToken(pipeline_id: string, token: string): boolean;
   /**
    * Resolves once the push is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, PUSH_TOO_LARGE, DISK_FULL,
-   * STORAGE_FAILED.
+   * STORAGE_FAILED, and TurnMissed.
    */
   store(pipeline_id: string, push: Push): Promise<void>;
   /** Called with each answer; `pipeline_id` only where such a pipeline exists. */
@@ -52,9 +54,10 @@ export class WebhookIntake {
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pipeline_id = route.exec(request.url?.split("?", 1)[0] ?? "")?.[1];
     const body: { bytes: number } = { bytes: 0 };
+    const caller = new HttpCaller(response);
     let reply: Reply;
     try {
-      reply = await this.#reply(request, pipeline_id, body);
+      reply = await this.#reply(request, pipeline_id, { caller, size: body });
     } catch (error) {
       reply = replyTo(error);
     }
@@ -64,14 +67,18 @@ export class WebhookIntake {
     answer(request, response, reply);
   }
 
-  async #reply(request: IncomingMessage, pipeline_id: string | undefined, size: { bytes: number }): Promise<Reply> {
+  async #reply(
+    request: IncomingMessage,
+    pipeline_id: string | undefined,
+    { caller, size }: { caller: Caller; size: { bytes: number } },
+  ): Promise<Reply> {
     const refusal = this.#refusal(request, pipeline_id);
     if (refusal !== undefined || pipeline_id === undefined) return refusal ?? notFound("no such route");
     const body = await readBody(request, this.#limits);
     size.bytes = body.length;
     const problem = problemOfBody(body);
     if (problem !== undefined) return { status: 400, message: problem };
-    await this.#port.store(pipeline_id, { bytes: body, ends: [body.length], receivedAt: Date.now() });
+    await this.#port.store(pipeline_id, { bytes: body, ends: [body.length], receivedAt: Date.now(), caller });
     return { status: 202 };
   }
 
@@ -113,6 +120,7 @@ function refusalOfHeaders({ headers }: IncomingMessage): Reply | undefined {
 
 function replyTo(error: unknown): Reply {
   if (error instanceof BodyRefused) return replyToBody(error);
+  if (error instanceof TurnMissed) return replyToMissed(error);
   if (!(error instanceof EngineError)) return { status: 500, message: "Internal server error" };
   switch (error.code) {
     case "STREAM_FULL":
@@ -126,6 +134,11 @@ function replyTo(error: unknown): Reply {
     default:
       return { status: 503, message: error.message, headers: { "retry-after": "5" } };
   }
+}
+
+/** Of one that has gone, nobody reads the answer: it is counted alone. */
+function replyToMissed({ because, message }: TurnMissed): Reply {
+  return because === "gone" ? { status: 499, message } : { status: 429, message, headers: { "retry-after": "1" } };
 }
 
 function answer(request: IncomingMessage, response: ServerResponse, { status, message, headers }: Reply): void {

@@ -34,6 +34,8 @@ interface StreamOptions {
   /** Called with the newest durable sequence after each group. */
   onAppended: (last: number) => void;
   sizes?: SegmentSizes;
+  /** How long a push may wait for its turn to be written, in milliseconds; as long as it takes by default. */
+  patience?: number;
   /** Waits before attempt number `attempt` + 1 of a cut; the real time by default. */
   pace?: (attempt: number) => Promise<unknown>;
 }
@@ -57,11 +59,7 @@ export class EmbeddedStream implements Stream {
   readonly #onAppended: StreamOptions["onAppended"];
   readonly #pace: NonNullable<StreamOptions["pace"]>;
   readonly #unwritten = new Unwritten();
-  readonly #pushes = new GroupCommit<Push, number>({
-    write: (group) => this.#writeGroup(group),
-    inTurn: (write) => this.#inTurn(write),
-    size: { sizeOf: frameSize, limit: groupBytes },
-  });
+  readonly #pushes: GroupCommit<Push, number>;
   /** Failed groups that may still be in the file: they are answered with their error once they are cut. */
   #uncertain: { group: Group<Push, number>; error: EngineError }[] = [];
   /** Changes of files run one after the other. */
@@ -70,7 +68,7 @@ export class EmbeddedStream implements Stream {
 
   private constructor(
     folder: Folder,
-    { limits, onAppended, pace = realPace }: StreamOptions,
+    { limits, onAppended, patience = Infinity, pace = realPace }: StreamOptions,
     files: StreamFiles,
     answered: DurableMark,
   ) {
@@ -81,6 +79,16 @@ export class EmbeddedStream implements Stream {
     this.#files = files;
     this.#room = new DiskRoom(folder);
     this.#onAppended = onAppended;
+    this.#pushes = new GroupCommit<Push, number>({
+      write: (group) => this.#writeGroup(group),
+      inTurn: (write) => this.#inTurn(write),
+      size: { sizeOf: frameSize, limit: groupBytes },
+      patience: {
+        most: patience,
+        isGone: ({ caller }) => caller?.isGone === true,
+        missed: (push) => this.#unwritten.remove([push]),
+      },
+    });
   }
 
   /**

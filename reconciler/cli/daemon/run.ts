@@ -56,13 +56,14 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const dataDir = settings.text("data_dir");
     const readHookSecrets = await hookSecrets(settings, references);
     const listeners = resources.add(await Listeners.prepare({ settings, secrets: references, log, registry }));
-    const otlp = otlpSettings(settings, listeners);
+    const otlp = otlpSettings(listeners);
     const drainLimit = settings.duration("drain_limit");
     const ofPipelines = {
       targets: targetRules(settings),
       kafka: kafkaSettings(settings),
       otlp,
       drainLimit,
+      pushMaxWait: settings.duration("push_max_wait"),
       ...quotas(settings),
     };
     const options = { dataDir, log, registry, secrets, ...ofPipelines };
@@ -113,9 +114,8 @@ function approvalIn(settings: Settings): Pick<ReconcilerOptions, "approve"> {
   return approve === undefined ? {} : { approve };
 }
 
-function otlpSettings(settings: Settings, { isSender }: Listeners): NonNullable<EngineSettings["otlp"]> {
-  const maxConcurrentRequests = settings.number("otlp_max_concurrent_requests");
-  return { maxConcurrentRequests, ...(isSender !== undefined && { isSender }) };
+function otlpSettings({ isSender }: Listeners): NonNullable<EngineSettings["otlp"]> {
+  return isSender === undefined ? {} : { isSender };
 }
 
 /** A file system that stores files may still not support sockets. */

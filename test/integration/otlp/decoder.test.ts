@@ -18,12 +18,15 @@ function withLimits(limits: Partial<DecodingLimits> = {}): void {
 
 const whole = { signal: "logs", encoding: "protobuf", isCompressed: false, receivedAt: 7 } as const;
 
+/** A caller that never goes. */
+const waiting = { isGone: false };
+
 /** A body that takes long to parse. */
 const costly = () => costlyBody("objects of different shapes", 2 * 1024 * 1024);
 
 /** What becomes of a body. */
 function decoded(request: Partial<ToDecode> & { body: Buffer }): Promise<Decoded> {
-  return decoder.decode({ ...whole, ...request }, (found) => Promise.resolve(found));
+  return decoder.decode({ ...whole, ...request }, waiting, (found) => Promise.resolve(found));
 }
 
 /** A body that is never decoded without the thread. */
@@ -95,12 +98,12 @@ test("no body is decoded while as many rows are being stored as may be", async (
   withLimits({ storing: 1 });
   const events: string[] = [];
   const stored = new EventEmitter();
-  const first = decoder.decode({ ...whole, ...packed() }, () => {
+  const first = decoder.decode({ ...whole, ...packed() }, waiting, () => {
     events.push("first decoded");
     return once(stored, "end");
   });
   await expect.poll(() => events).toEqual(["first decoded"]);
-  const second = decoder.decode({ ...whole, body: logs(1) }, () => {
+  const second = decoder.decode({ ...whole, body: logs(1) }, waiting, () => {
     events.push("second decoded");
     return Promise.resolve();
   });
@@ -109,6 +112,33 @@ test("no body is decoded while as many rows are being stored as may be", async (
   stored.emit("end");
   await Promise.all([first, second]);
   expect(events).toEqual(["first decoded", "first stored", "second decoded"]);
+});
+
+test("a body is not decoded where its caller has gone before its turn, or it has waited for too long", async () => {
+  withLimits({ storing: 1, maxWait: 50 });
+  const stored = new EventEmitter();
+  const began = once(stored, "began");
+  const first = decoder.decode({ ...whole, ...packed() }, waiting, () => {
+    stored.emit("began");
+    return once(stored, "end");
+  });
+  await began;
+  const leaving = { isGone: false };
+  const late = decoder.decode({ ...whole, body: logs(1) }, waiting, () => Promise.resolve("decoded"));
+  await expect(late).rejects.toMatchObject({ because: "late" });
+  const gone = decoder.decode({ ...whole, body: logs(1) }, leaving, () => Promise.resolve("decoded"));
+  leaving.isGone = true;
+  const missed = expect(gone).rejects.toMatchObject({ because: "gone" });
+  stored.emit("end");
+  await Promise.all([first, missed]);
+});
+
+test("what was decoded is not stored where its caller has gone meanwhile", async () => {
+  withLimits();
+  const leaving = { isGone: false };
+  const found = decoder.decode({ ...whole, ...packed() }, leaving, () => Promise.resolve("stored"));
+  leaving.isGone = true;
+  await expect(found).rejects.toMatchObject({ because: "gone" });
 });
 
 test("requests that wait are refused when the receiver is closed", async () => {

@@ -87,7 +87,17 @@ function retryDelay(bytes: Buffer): number | undefined {
 }
 
 /** Sends a message that says of itself that it is compressed, as no client would; the status of the call. */
-export async function sendPacked(address: string, headers: Record<string, string>, bytes: Buffer): Promise<number> {
+export function sendPacked(address: string, headers: Record<string, string>, bytes: Buffer): Promise<number> {
+  return sendRaw(address, headers, bytes, true);
+}
+
+/** Sends a message without a client, which would end the call at its deadline; the status of the call. */
+export async function sendRaw(
+  address: string,
+  headers: Record<string, string>,
+  bytes: Buffer,
+  isPacked = false,
+): Promise<number> {
   const session = connect(`http://${address}`);
   const stream = session.request({
     [constants.HTTP2_HEADER_METHOD]: "POST",
@@ -96,7 +106,7 @@ export async function sendPacked(address: string, headers: Record<string, string
     te: "trailers",
     ...headers,
   });
-  const head = Buffer.from([1, 0, 0, 0, 0]);
+  const head = Buffer.from([isPacked ? 1 : 0, 0, 0, 0, 0]);
   head.writeUInt32BE(bytes.length, 1);
   stream.end(Buffer.concat([head, bytes]));
   const [answer] = (await once(stream, "response")) as [Record<string, string>];

@@ -5,6 +5,7 @@ import { Client, credentials, status } from "@grpc/grpc-js";
 import { service as healthService } from "grpc-health-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EngineError } from "../../../engine/index.ts";
+import { TurnMissed } from "../../../engine/flow/waiting-line.ts";
 import { OtlpGrpc } from "../../../engine/sources/otlp/receiver/grpc.ts";
 import { OtlpHttp } from "../../../engine/sources/otlp/receiver/http.ts";
 import { Receiver, type OtlpPort } from "../../../engine/sources/otlp/receiver/receiver.ts";
@@ -21,7 +22,7 @@ let sender: GrpcSender;
 
 /** Opens both transports in front of a door. */
 async function open(behind: OtlpPort): Promise<void> {
-  const receiver = new Receiver(behind, { maxConcurrentRequests: 2 });
+  const receiver = new Receiver(behind, { maxWait: 2_000 });
   const http = new OtlpHttp(receiver);
   grpc = new OtlpGrpc(receiver);
   listeners = await Listeners.open({
@@ -109,32 +110,6 @@ describe("a pipeline is named by", () => {
   });
 });
 
-describe("where all slots are taken, the next is refused at once, whatever it holds", () => {
-  let held: Promise<unknown>[];
-
-  beforeEach(async () => {
-    held = [1, 2].map(() => post(listeners.http, "logs", { ...protobufType, ...to }, logs(1)));
-    await door.holds(2);
-  });
-
-  afterEach(async () => {
-    door.letAllThrough();
-    await Promise.all(held);
-  });
-
-  test("over HTTP", async () => {
-    const answer = await post(listeners.http, "traces", { ...protobufType, ...to }, Buffer.from("no protobuf"));
-    expect(answer).toMatchObject({ status: 429, retryAfter: 1 });
-  });
-
-  test("over gRPC", async () => {
-    const answer = await sender.send("metrics", to, Buffer.from("no protobuf"));
-    expect(answer).toMatchObject({ status: status.RESOURCE_EXHAUSTED, retryAfter: 1 });
-    door.letAllThrough();
-    expect((await sender.send("logs", to, logs(0))).status).toBe(status.OK);
-  });
-});
-
 describe("what cannot be stored is answered over HTTP and over gRPC", () => {
   test.each([
     [429, status.RESOURCE_EXHAUSTED, 1, new EngineError("STREAM_FULL", "the stream is full")],
@@ -143,6 +118,7 @@ describe("what cannot be stored is answered over HTTP and over gRPC", () => {
     [409, status.FAILED_PRECONDITION, undefined, new EngineError("STREAM_CLOSED", "the pipeline has ended")],
     [503, status.UNAVAILABLE, 5, new EngineError("DISK_FULL", "the disk is full")],
     [503, status.UNAVAILABLE, 5, new EngineError("STORAGE_FAILED", "the disk does not answer")],
+    [429, status.RESOURCE_EXHAUSTED, 1, new TurnMissed("late")],
     [500, status.INTERNAL, undefined, new Error("a secret")],
   ])("%i and %i, to be sent again after %j: %s", async (http, code, retryAfter, error) => {
     await close();
@@ -156,7 +132,9 @@ describe("what cannot be stored is answered over HTTP and over gRPC", () => {
       { status: code, retryAfter },
     ]);
     for (const { message } of answers) {
-      expect(message).toContain(error instanceof EngineError ? error.message : "Internal server error");
+      expect(message).toContain(
+        error instanceof EngineError || error instanceof TurnMissed ? error.message : "Internal server error",
+      );
       expect(message).not.toContain("secret");
     }
   });

@@ -143,6 +143,10 @@ const exempt: Readonly<Record<string, Exempt>> = {
       "pipeline … is …: it cannot go to …, only to …",
     ],
     "delivery/pipeline.ts": ["the pipeline stops: reprocess the letters when it runs again"],
+    "flow/waiting-line.ts": [
+      "the sender has gone before its request had its turn: nothing of it is stored",
+      "too much is waiting: this request had no turn in time, and nothing of it is stored; send it again later",
+    ],
     "sources/kafka/check.ts": ["Kafka: …", "Kafka: the brokers did not answer in time"],
     "sources/kafka/sample.ts": ["Kafka: …"],
     "workers/check.ts": ["expected an answer within … s, found none: ask again, or for fewer events"],

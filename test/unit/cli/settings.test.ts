@@ -75,7 +75,7 @@ describe("values are read as what they mean", () => {
     ["a listener", { env: { SLUICE_API: "[::1]:0" } }, "api", { host: "::1", port: 0 }],
     ["no listener", { yaml: "events: off" }, "events", "off"],
     ["a listener of OTLP by its default", {}, "otlp_grpc", { host: "127.0.0.1", port: 4317 }],
-    ["a number", { env: { SLUICE_OTLP_MAX_CONCURRENT_REQUESTS: "7" } }, "otlp_max_concurrent_requests", 7],
+    ["a number", { env: { SLUICE_MAX_CONNECTIONS: "7" } }, "max_connections", 7],
     ["a switch that is given", { flags: { standby: true } }, "standby", true],
     ["a switch of the environment", { env: { SLUICE_STANDBY: "1" } }, "standby", true],
     ["a switch that a flag takes back", { flags: { standby: false }, yaml: "standby: true" }, "standby", false],
@@ -89,7 +89,7 @@ describe("values are read as what they mean", () => {
       api: "listener",
       events: "listener",
       otlp_grpc: "listener",
-      otlp_max_concurrent_requests: "number",
+      max_connections: "number",
       standby: "isOn",
       repo: "optional",
     } as const;

@@ -185,3 +185,40 @@ test("whatever fails, each item is answered once, and written in the order in wh
   });
   await fc.assert(property, { numRuns: 100 });
 });
+
+test("an item that nobody waits for is not written, nor counted for the size of its group", async () => {
+  const gone = new Set<string>();
+  const missed: string[] = [];
+  const file = new SlowFile({
+    size: { sizeOf: () => 1, limit: 2 },
+    patience: { most: Infinity, isGone: (item) => gone.has(item), missed: (item) => missed.push(item) },
+  });
+  const answers = file.add("a", "b", "c", "d", "e");
+  gone.add("b").add("d");
+  await file.end();
+  expect(file.written).toEqual([["a"], ["c", "e"]]);
+  await file.end();
+  expect(await answers).toEqual([
+    "a is durable",
+    expect.stringContaining("the sender has gone"),
+    "c is durable",
+    expect.stringContaining("the sender has gone"),
+    "e is durable",
+  ]);
+  expect([missed, file.commits.isIdle]).toEqual([["b", "d"], true]);
+});
+
+test("where all that waits has gone, the next item is written", async () => {
+  const gone = new Set<string>();
+  const file = new SlowFile({
+    patience: { most: Infinity, isGone: (item) => gone.has(item), missed: () => undefined },
+  });
+  const answers = file.add("a", "b");
+  gone.add("b");
+  await file.end();
+  expect([file.written, file.commits.isIdle]).toEqual([[["a"]], true]);
+  const last = file.add("c");
+  await file.end();
+  expect(await answers).toEqual(["a is durable", expect.stringContaining("the sender has gone")]);
+  expect(await last).toEqual(["c is durable"]);
+});

@@ -1,4 +1,6 @@
 import { decode, type Decoded, type Encoding, type ToDecode } from "./decode.ts";
+import { type Caller, defaultPushMaxWait } from "../../../core/push.ts";
+import { TurnMissed, WaitingLine } from "../../../flow/waiting-line.ts";
 import type { CallLimits } from "../../../system/bounded-thread.ts";
 import { DecodingThread, type Lent } from "./decoding-thread.ts";
 
@@ -13,25 +15,33 @@ const turnShare = 20;
 export interface DecodingLimits extends CallLimits {
   /** While so many bytes of rows are being stored, bodies wait. */
   storing: number;
+  /** How long a body may wait for its turn, in milliseconds. */
+  maxWait: number;
 }
 
-const usual: DecodingLimits = { time: 15_000, memory: 256, storing: 128 * 1024 * 1024 };
+const usual: DecodingLimits = {
+  time: 15_000,
+  memory: 256,
+  storing: 128 * 1024 * 1024,
+  maxWait: defaultPushMaxWait,
+};
 
 interface Job {
   request: ToDecode;
+  caller: Caller;
   resolve: (lent: Lent) => void;
   reject: (error: Error) => void;
 }
 
 /**
  * Decodes bodies, so that none delays other work of this thread: small ones here, a few of them in each turn, all others
- * in a thread of their own, one after the other. As many wait as requests are let in; their rows have a bound too, as
- * the next body is decoded when there is room for what it may become.
+ * in a thread of their own, one after the other. Those that wait have a bound in time, and leave when their caller has gone; rows
+ * have a bound too, as the next body is decoded when there is room for what it may become.
  */
 export class Decoder {
   readonly #limits: DecodingLimits;
   readonly #thread: DecodingThread;
-  readonly #waiting: Job[] = [];
+  readonly #waiting: WaitingLine<Job>;
   #isBusy = false;
   #isClosed = false;
   /** Bytes of rows that are being stored. */
@@ -42,18 +52,25 @@ export class Decoder {
   constructor(limits: Partial<DecodingLimits> = {}) {
     this.#limits = { ...usual, ...limits };
     this.#thread = new DecodingThread(this.#limits);
+    const { maxWait: most } = this.#limits;
+    this.#waiting = new WaitingLine<Job>({ most, isGone: ({ caller }) => caller.isGone }, ({ reject }, missed) =>
+      reject(missed),
+    );
   }
 
   /**
    * Decodes a body, and gives `store` what became of it. Its rows take room, and are valid, until that has resolved: then their
-   * memory is used again.
+   * memory is used again. Rejects with TurnMissed where the caller has gone, or the body has waited for too long.
    */
-  async decode<T>(request: ToDecode, store: (decoded: Decoded) => Promise<T>): Promise<T> {
+  async decode<T>(request: ToDecode, caller: Caller, store: (decoded: Decoded) => Promise<T>): Promise<T> {
+    if (caller.isGone) throw new TurnMissed("gone");
     const here = this.#here(request);
-    const { decoded, release } = here === undefined ? await this.#inThread(request) : { decoded: here, release() {} };
+    const { decoded, release } =
+      here === undefined ? await this.#inThread(request, caller) : { decoded: here, release() {} };
     const size = decoded.kind === "rows" ? decoded.push.bytes.buffer.byteLength : 0;
     this.#storing += size;
     try {
+      if (caller.isGone) throw new TurnMissed("gone");
       return await store(decoded);
     } finally {
       this.#storing -= size;
@@ -65,7 +82,8 @@ export class Decoder {
   /** Ends the thread; requests under way are refused. Safe to call twice. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { reject } of this.#waiting.splice(0)) reject(new Error("the receiver is being closed"));
+    for (const { reject } of this.#waiting.take(this.#waiting.length))
+      reject(new Error("the receiver is being closed"));
     await this.#thread.close();
   }
 
@@ -80,10 +98,10 @@ export class Decoder {
     return decoded.kind === "never_fits" ? undefined : decoded;
   }
 
-  #inThread(request: ToDecode): Promise<Lent> {
+  #inThread(request: ToDecode, caller: Caller): Promise<Lent> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw new Error("the receiver is closed");
-      this.#waiting.push({ request, resolve, reject });
+      this.#waiting.add({ request, caller, resolve, reject });
       this.#next();
     });
   }
@@ -94,7 +112,8 @@ export class Decoder {
 
   #next(): void {
     if (this.#isBusy || this.#isFull()) return;
-    const job = this.#waiting.shift();
+    this.#waiting.sift();
+    const [job] = this.#waiting.take(1);
     if (job === undefined) return;
     this.#isBusy = true;
     this.#thread

@@ -13,11 +13,11 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
-import type { Signal } from "../../../core/push.ts";
+import type { Caller, Signal } from "../../../core/push.ts";
 import { type BeginRequest, type RequestProgress, unobserved } from "../../../http/request-progress.ts";
 import { maxBody } from "../decoding/decode.ts";
-import { pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
-import { Room } from "../../../flow/room.ts";
+import { pipelineNamed, type Received, type Receiver } from "./receiver.ts";
+import { Turns } from "../../../flow/turns.ts";
 import { answerTo, encodeResponse, encodeStatus, type Outcome, outcomeOf, Refused } from "./outcome.ts";
 
 const services: Record<Signal, string> = {
@@ -126,21 +126,41 @@ function definition(service: string): ServiceDefinition {
 
 type Call = ServerReadableStream<Buffer, Buffer>;
 
+/** Who waits for the answer to a call: it has gone when the call is cancelled, or at the deadline that its `grpc-timeout` sets. */
+class GrpcCaller implements Caller {
+  readonly #call: Call;
+  readonly #deadline: number;
+
+  constructor(call: Call) {
+    this.#call = call;
+    this.#deadline = Number(call.getDeadline());
+  }
+
+  get isGone(): boolean {
+    // While this thread is busy, its library notes a deadline late.
+    return this.#call.cancelled || Date.now() >= this.#deadline;
+  }
+}
+
 /** How long a message may take to arrive, in milliseconds. */
 const messageTimeout = 15_000;
 
-/** The most calls whose message is still arriving: each holds up to a whole message, before and after decompression. */
+/**
+ * The most calls whose message is arriving: each holds up to a whole message, before and after decompression. Of those that
+ * wait for this, nothing is read.
+ */
 const mostArriving = 50;
 
 /** Answers the calls of the Export services. */
 class ExportCalls {
   readonly #receiver: Receiver;
   readonly #begins: (peer: string) => RequestProgress;
-  readonly #arriving = new Room(mostArriving);
+  readonly #arriving: Turns;
 
   constructor(receiver: Receiver, begins: (peer: string) => RequestProgress) {
     this.#receiver = receiver;
     this.#begins = begins;
+    this.#arriving = new Turns(mostArriving, receiver.maxWait);
   }
 
   /** The handler of one signal's service. */
@@ -172,16 +192,17 @@ class ExportCalls {
   ): Promise<Received> {
     await this.#receiver.admit(call.metadata.get("authorization")[0]?.toString());
     const pipeline_id = this.#receiver.pipelineFor(asked, signal);
-    if (!this.#arriving.take(1)) throw new Refused("busy", tooMany);
+    const caller = new GrpcCaller(call);
+    await this.#arriving.take(caller);
     let body: Buffer;
     try {
       body = await readMessage(call);
     } finally {
-      this.#arriving.giveBack(1);
+      this.#arriving.giveBack();
     }
     progress.received();
     size.bytesIn = body.length;
-    return this.#receiver.take({ pipeline_id, signal, encoding: "protobuf", body, isCompressed: false });
+    return this.#receiver.take({ pipeline_id, signal, encoding: "protobuf", body, isCompressed: false, caller });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Signal } from "../../../core/push.ts";
+import type { Caller, Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
+import { HttpCaller } from "../../../http/caller.ts";
 import { closesConnection } from "../../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
 import {
@@ -14,7 +15,7 @@ import {
   Refused,
   responseInJson,
 } from "./outcome.ts";
-import { pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
+import { pipelineNamed, type Received, type Receiver, tooMuch } from "./receiver.ts";
 import { type Encoding, maxBody } from "../decoding/decode.ts";
 
 /** The most bytes of all bodies that are arriving. */
@@ -62,10 +63,11 @@ export class OtlpHttp {
     const started = performance.now();
     const asked = pipelineNamed((name) => headerOf(request, name));
     const encoding = encodingOf(request);
+    const caller = new HttpCaller(response);
     const size = { bytesIn: 0 };
     let received: Received;
     try {
-      received = await this.#receive(request, { asked, signal, encoding }, size);
+      received = await this.#receive(request, { asked, signal, encoding, caller }, size);
     } catch (error) {
       received = { outcome: error instanceof BodyRefused ? outcomeOfBody(error) : outcomeOf(error) };
       await discardBody(request, this.#limits);
@@ -76,15 +78,16 @@ export class OtlpHttp {
 
   async #receive(
     request: IncomingMessage,
-    { asked, signal, encoding }: { asked: string | undefined; signal: Signal; encoding: Encoding },
+    about: { asked: string | undefined; signal: Signal; encoding: Encoding; caller: Caller },
     size: { bytesIn: number },
   ): Promise<Received> {
     await this.#receiver.admit(request.headers.authorization);
-    const pipeline_id = this.#receiver.pipelineFor(asked, signal);
+    const { asked, ...known } = about;
+    const pipeline_id = this.#receiver.pipelineFor(asked, known.signal);
     const isCompressed = isGzip(headerOf(request, "content-encoding"));
     const body = await readBody(request, this.#limits);
     size.bytesIn = body.length;
-    return this.#receiver.take({ pipeline_id, signal, encoding, body, isCompressed });
+    return this.#receiver.take({ pipeline_id, ...known, body, isCompressed });
   }
 
   /** The answer to a request that is not an export. */
@@ -102,7 +105,7 @@ export class OtlpHttp {
 }
 
 function outcomeOfBody({ problem, message }: BodyRefused): Outcome {
-  if (problem === "no room") return refusal("busy", tooMany);
+  if (problem === "no room") return refusal("busy", tooMuch);
   return refusal(problem === "too large" ? "too_large" : problem === "slow" ? "slow" : "broken_off", message);
 }
 

@@ -1,4 +1,5 @@
 import { EngineError } from "../../../core/errors.ts";
+import { TurnMissed } from "../../../flow/waiting-line.ts";
 import protobuf from "protobufjs/light.js";
 
 /** The codes of gRPC that are used. They are its protocol; its package takes long to load, so only its receiver does. */
@@ -50,12 +51,15 @@ export const answers = {
   too_large: { http: 413, grpc: "RESOURCE_EXHAUSTED" },
   /** Its rows need more room than a stream, or the memory for one request, can ever have. */
   never_fits: { http: 413, grpc: "INVALID_ARGUMENT" },
+  /** It had no turn in time, or there is no room for its bytes. */
   busy: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
   stream_full: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
   rate_limited: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
   storage: { http: 503, grpc: "UNAVAILABLE", retryAfter: 5 },
   slow: { http: 408, grpc: "DEADLINE_EXCEEDED" },
   broken_off: { http: 400, grpc: "CANCELLED" },
+  /** The sender has gone before its request had its turn: nobody reads this answer. */
+  gone: { http: 499, grpc: "CANCELLED" },
   failed: { http: 500, grpc: "INTERNAL" },
 } as const satisfies Record<string, Answer>;
 
@@ -105,6 +109,7 @@ export class Refused extends Error {
 /** The outcome of a request that was not stored because of an error. Details of an unknown error stay out of the answer. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof Refused) return error.outcome;
+  if (error instanceof TurnMissed) return refusal(error.because === "gone" ? "gone" : "busy", error.message);
   if (!(error instanceof EngineError)) return refusal("failed", "Internal server error");
   switch (error.code) {
     case "STREAM_FULL":

@@ -1,4 +1,4 @@
-import type { Push, Signal } from "../../../core/push.ts";
+import type { Caller, Push, Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
 import type { Encoding } from "../decoding/decode.ts";
 import { Decoder } from "../decoding/decoder.ts";
@@ -7,7 +7,10 @@ import { type Outcome, outcomeOf, partlyStored, refusal, Refused, stored } from 
 import type { OtlpSettings } from "./settings.ts";
 
 /** The message of an answer where there is no room for the request. */
-export const tooMany = "too many requests at once: retry after the time in this answer";
+export const tooMuch = "too many bytes at once: retry after the time in this answer";
+
+/** The most bytes of all bodies that wait or are decoded. */
+const heldBytes = 200 * 1024 * 1024;
 
 export type Transport = "http" | "grpc";
 
@@ -37,7 +40,7 @@ export interface OtlpPort {
   rulesOf(pipeline_id: string, signal: Signal): RowRules;
   /**
    * Resolves once the push is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, PUSH_TOO_LARGE, DISK_FULL,
-   * STORAGE_FAILED.
+   * STORAGE_FAILED, and TurnMissed.
    */
   store(pipeline_id: string, push: Push): Promise<void>;
   /** Called with each answer. */
@@ -51,6 +54,7 @@ export interface ExportRequest {
   encoding: Encoding;
   body: Buffer;
   isCompressed: boolean;
+  caller: Caller;
 }
 
 /** The outcome of a request, and what was stored of it. */
@@ -65,14 +69,17 @@ export interface Received {
  */
 export class Receiver {
   readonly port: OtlpPort;
-  readonly #slots: Room;
+  /** How long a request may wait for a turn, in milliseconds. */
+  readonly maxWait: number;
+  readonly #held = new Room(heldBytes);
   readonly #isSender: OtlpSettings["isSender"];
   readonly #arrivalOf: NonNullable<OtlpSettings["arrivalOf"]>;
-  readonly #decoder = new Decoder();
+  readonly #decoder: Decoder;
 
-  constructor(port: OtlpPort, { maxConcurrentRequests, isSender, arrivalOf }: OtlpSettings) {
+  constructor(port: OtlpPort, { maxWait, isSender, arrivalOf }: OtlpSettings) {
     this.port = port;
-    this.#slots = new Room(maxConcurrentRequests);
+    this.maxWait = maxWait;
+    this.#decoder = new Decoder({ maxWait });
     this.#isSender = isSender;
     this.#arrivalOf = arrivalOf ?? Date.now;
   }
@@ -107,24 +114,24 @@ export class Receiver {
     return pipeline_id;
   }
 
-  /** Decodes and stores a request. Never throws. Refuses it undecoded where all slots are taken. */
-  async take({ pipeline_id, signal, encoding, body, isCompressed }: ExportRequest): Promise<Received> {
-    if (!this.#slots.take(1)) return { outcome: refusal("busy", tooMany) };
+  /** Decodes and stores a request. Never throws. Refuses it where it has no turn in time, and skips it where its caller has gone. */
+  async take({ pipeline_id, signal, encoding, body, isCompressed, caller }: ExportRequest): Promise<Received> {
+    if (!this.#held.take(body.length)) return { outcome: refusal("busy", tooMuch) };
     try {
       const rules = this.port.rulesOf(pipeline_id, signal);
       const request = { signal, encoding, body, isCompressed, receivedAt: this.#arrivalOf(pipeline_id), ...rules };
-      return await this.#decoder.decode(request, async (decoded) => {
+      return await this.#decoder.decode(request, caller, async (decoded) => {
         if (decoded.kind !== "rows") return { outcome: refusal(decoded.kind, decoded.message) };
         const { push } = decoded;
         // The pipeline may have ended meanwhile; no later step would notice that for a request without records.
         this.pipelineFor(pipeline_id, signal);
-        if (push.ends.length > 0) await this.port.store(pipeline_id, push);
+        if (push.ends.length > 0) await this.port.store(pipeline_id, { ...push, caller });
         return { outcome: push.refused === 0 ? stored : partlyStored(push.refused), push };
       });
     } catch (error) {
       return { outcome: outcomeOf(error) };
     } finally {
-      this.#slots.giveBack(1);
+      this.#held.giveBack(body.length);
     }
   }
 
