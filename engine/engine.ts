@@ -324,6 +324,11 @@ export class Engine {
   readonly handleOtlpGrpc = (connection: Socket, begins?: BeginRequest): void =>
     this.#endpoints.acceptOtlpGrpc(connection, begins);
 
+  /** The process is about to stop: from now on probes of the ports for events say so. Everything goes on as before. */
+  leaving(): void {
+    this.#endpoints.leaving();
+  }
+
   /** Closes the connections that `handleOtlpGrpc` took over, each when its calls have ended, or after `grace` milliseconds. */
   readonly drainOtlpGrpc = (grace: number): void => this.#endpoints.drainOtlpGrpc(grace);
 

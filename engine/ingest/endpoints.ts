@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { AccessTokens } from "../catalog/access-tokens.ts";
 import type { BeginRequest } from "../http/request-progress.ts";
+import { Probes } from "../http/probes.ts";
 import { BackPressure, IngestGate } from "./gate.ts";
 import { type PushRates, RateLimits } from "./rate-limits.ts";
 import type { PipelineRegistry } from "../catalog/registry.ts";
@@ -33,6 +34,7 @@ export class IngestEndpoints {
   readonly #backPressure: BackPressure;
   readonly #receiver: Receiver;
   readonly #rates: RateLimits;
+  readonly #probes = new Probes();
   readonly #telemetry: Pick<Telemetry, "grpcNotLoaded">;
   #otlpGrpc: Promise<OtlpGrpc> | undefined;
 
@@ -45,7 +47,7 @@ export class IngestEndpoints {
     this.webhook = new WebhookIntake(new WebhookEndpoint({ gate, tokens, telemetry: recorder }));
     const receiver = new Receiver(new OtlpEndpoint({ gate, telemetry: recorder }), otlp);
     this.#receiver = receiver;
-    this.otlpHttp = new OtlpHttp(receiver);
+    this.otlpHttp = new OtlpHttp(receiver, this.#probes);
   }
 
   /**
@@ -66,13 +68,23 @@ export class IngestEndpoints {
 
   /** Rejects where its files are not there any more, as during an upgrade; the next connection tries again. */
   async #loadedGrpc(): Promise<OtlpGrpc> {
-    this.#otlpGrpc ??= import("../sources/otlp/receiver/grpc.ts").then(({ OtlpGrpc }) => new OtlpGrpc(this.#receiver));
+    this.#otlpGrpc ??= import("../sources/otlp/receiver/grpc.ts").then(({ OtlpGrpc }) => {
+      const grpc = new OtlpGrpc(this.#receiver);
+      if (!this.#probes.isReady) grpc.leaving();
+      return grpc;
+    });
     try {
       return await this.#otlpGrpc;
     } catch (error) {
       this.#otlpGrpc = undefined;
       throw error;
     }
+  }
+
+  /** From now on probes say that the process is not ready, although it still takes all that comes. */
+  leaving(): void {
+    this.#probes.leaving();
+    void this.#otlpGrpc?.then((grpc) => grpc.leaving());
   }
 
   /** Closes those connections, each when its calls have ended, or after `grace` milliseconds. */

@@ -21,10 +21,16 @@ const headers = {
  * The read-only status API as an Express app. It reads `sources` anew for each request and answers every other method
  * with 405. Only the pure calls take a POST with a body; they answer it in a separate thread and change nothing. The
  * listener limits headers, connections and times. `hosts` are the names that it is reached by; with `isReader`, only
- * the probes are answered without a token.
+ * the probes are answered without a token. Once `stopping` aborts, the process is not ready.
  */
 export function statusApi(
-  sources: StatusSources & { log: Log; pure: Pick<PureCalls, "ask">; hosts?: readonly string[]; isReader?: TokenCheck },
+  sources: StatusSources & {
+    log: Log;
+    pure: Pick<PureCalls, "ask">;
+    hosts?: readonly string[];
+    isReader?: TokenCheck;
+    stopping?: AbortSignal;
+  },
 ): Express {
   const app = bareApp();
   app.use(httpMetrics(sources.registry), setHeaders, refuseForeignHosts(sources.hosts ?? []));
@@ -51,7 +57,7 @@ export function expressPath(path: string): string {
   return path.replace(/\{(\w+)\}/g, ":$1");
 }
 
-function allRoutes(sources: StatusSources): { path: string; handler: RequestHandler }[] {
+function allRoutes(sources: StatusSources & { stopping?: AbortSignal }): { path: string; handler: RequestHandler }[] {
   return [
     ...readRoutes.map(({ path, read }): { path: string; handler: RequestHandler } => ({
       path,
@@ -74,8 +80,8 @@ async function answerMetrics({ registry }: StatusSources, res: Response): Promis
   res.set("Content-Type", registry.contentType).send(text);
 }
 
-function answerReadiness({ reconciler }: StatusSources, res: Response): void {
-  const reasons = notReady(reconciler.snapshot());
+function answerReadiness({ reconciler, stopping }: StatusSources & { stopping?: AbortSignal }, res: Response): void {
+  const reasons = notReady(reconciler.snapshot(), stopping?.aborted === true);
   if (reasons.length === 0) res.json({ status: "ok" });
   else sendError(res, { status: 503, code: "not_ready", message: reasons.join("; "), details: { reasons } });
 }
@@ -98,6 +104,9 @@ function markRoute(path: string): RequestHandler {
 }
 
 /** Why the process is not ready; empty once it is. */
-function notReady(snapshot: ReconcileSnapshot): string[] {
-  return snapshot.lastTurn !== undefined ? [] : ["the source was not fetched yet"];
+function notReady({ lastTurn }: ReconcileSnapshot, isStopping: boolean): string[] {
+  return [
+    ...(lastTurn === undefined ? ["the source was not fetched yet"] : []),
+    ...(isStopping ? ["the process is about to stop"] : []),
+  ];
 }

@@ -1,10 +1,10 @@
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
+import { createServer, type RequestListener, type Server as HttpServer, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import type { BeginRequest } from "../../../engine/index.ts";
+import { type BeginRequest, sleep } from "../../../engine/index.ts";
 import { isLoopback } from "../../listeners/address.ts";
 import { Guard, type Protection } from "../../listeners/guard.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -16,8 +16,8 @@ export interface Listener {
   /** Whether it is on loopback or off, so that only this machine reaches it. */
   readonly isLocal: boolean;
   /**
-   * Accepts no more requests, lets those under way end, and closes the remaining connections after a grace period. Safe
-   * to call twice.
+   * Ends each connection with its next answer, those that are idle for half a second, and then takes no new one. Requests under way
+   * are answered, within a grace period. Safe to call twice.
    */
   close(): Promise<void>;
 }
@@ -46,6 +46,12 @@ const http2Greeting = 33;
 /** Milliseconds that requests under way are given when a listener closes. */
 const grace = 5000;
 
+/**
+ * Milliseconds for which a listener that closes goes on to take requests: a sender that keeps its connection learns from an
+ * answer that it ends. Cut off while it sends, it could not know whether its request was stored.
+ */
+const farewell = 500;
+
 /** Listens for HTTP where the setting `name` says. Throws CliError that says what to do if the system refuses. */
 export async function listenHttp(
   name: HttpListenerName,
@@ -54,14 +60,17 @@ export async function listenHttp(
   protection: Protection = {},
 ): Promise<Listener> {
   const guard = guardOf(name, settings, { ...protection, greeting: 0 });
+  const answers = new OpenAnswers();
   const handle: RequestListener = (req, res) => {
     const { received, ended } = guard.connections.begin(req.socket);
     // Each of these events happens once: `once` would only cost each request a wrapper and a removal.
     req.on("end", received);
+    answers.add(res);
     // The answer was handed over: a peer that does not read it keeps it from closing.
     res.on("prefinish", ended);
     res.on("close", () => {
       ended();
+      answers.remove(res);
       // `close` closes idle connections only once: connections that become idle later would delay it.
       if (!server.listening) setImmediate(() => server.closeIdleConnections());
     });
@@ -72,9 +81,11 @@ export async function listenHttp(
     () => createServer(options, handle),
     (tls) => createHttpsServer({ ...options, ...tls }, handle),
   );
-  return listen(name, settings, { server, guard, isPlain: protection.certificate === undefined }, () =>
-    closeHttp(server),
-  );
+  return listen(name, settings, { server, guard, isPlain: protection.certificate === undefined }, async () => {
+    answers.areLast();
+    if (guard.connections.size > 0) await sleep(farewell);
+    await closeHttp(server);
+  });
 }
 
 /** Listens for connections of gRPC where the setting `name` says. Throws CliError as `listenHttp` does. */
@@ -135,14 +146,33 @@ async function listen(
     throw refused(address, settings.origin(name), error as NodeJS.ErrnoException);
   }
   const { port } = server.address() as AddressInfo;
+  let closing: Promise<void> | undefined;
   return {
     address: formatListener({ host: address.host, port }),
     isLocal: isLoopback(ip),
-    close: async () => {
-      if (server.listening) await close();
-      guard.close();
-    },
+    close: () => (closing ??= close().finally(() => guard.close())),
   };
+}
+
+/** The answers of a listener that were not sent to their end. */
+class OpenAnswers {
+  readonly #open = new Set<ServerResponse>();
+  #areLast = false;
+
+  add(answer: ServerResponse): void {
+    this.#open.add(answer);
+    if (this.#areLast) answer.shouldKeepAlive = false;
+  }
+
+  remove(answer: ServerResponse): void {
+    this.#open.delete(answer);
+  }
+
+  /** From now on each answer ends its connection, and says so. */
+  areLast(): void {
+    this.#areLast = true;
+    for (const answer of this.#open) answer.shouldKeepAlive = false;
+  }
 }
 
 async function closeHttp(server: HttpServer): Promise<void> {

@@ -30,6 +30,7 @@ export class Listeners {
   readonly #settings: Settings;
   readonly #certificate: Certificate | undefined;
   readonly #telemetry: ListenersTelemetry;
+  readonly #all: Listener[] = [];
 
   private constructor(
     settings: Settings,
@@ -66,6 +67,11 @@ export class Listeners {
     return this.#opened(name, await listenGrpc(name, this.#settings, connections, this.#protection));
   }
 
+  /** Closes all at the same time. Resolves when no request is under way at any of them. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#all.map((listener) => listener.close()));
+  }
+
   async close(): Promise<void> {
     await this.#certificate?.close();
   }
@@ -78,6 +84,7 @@ export class Listeners {
 
   #opened(name: ListenerName, listener: Listener): Listener {
     const { address, isLocal } = listener;
+    this.#all.push(listener);
     this.addresses[name] = address;
     if (isLocal) return listener;
     if (this.#certificate === undefined) {

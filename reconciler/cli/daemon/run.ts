@@ -1,5 +1,5 @@
 import { Registry } from "prom-client";
-import { Engine, EngineError, type EngineSettings, type Log } from "../../../engine/index.ts";
+import { Engine, EngineError, type EngineSettings, type Log, sleep } from "../../../engine/index.ts";
 import { PureCalls } from "../../api/pure/pure-calls.ts";
 import { statusApi } from "../../api/status-api.ts";
 import { FileThread } from "../../desired/file-thread.ts";
@@ -73,7 +73,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const standby = settings.isOn("standby") ? invocation.untilStopped() : undefined;
     const engine = resources.add(await openEngine(options, standby));
     crash.hides(() => engine.secrets());
-    const signal = standby ?? invocation.untilStopped();
+    const stopping = standby ?? invocation.untilStopped();
     const interval = settings.duration("interval");
     const maxDeletions = settings.text("max_deletions");
     const wishes = { source, variables, interval, maxDeletions, ...approvalIn(settings) };
@@ -85,7 +85,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const pure = resources.add(new PureCalls());
     const { isReader } = listeners;
     const readers = { hosts: apiHosts(settings), ...(isReader !== undefined && { isReader }) };
-    resources.add(await listeners.http("api", statusApi({ ...sources, pure, ...readers })));
+    resources.add(await listeners.http("api", statusApi({ ...sources, pure, stopping, ...readers })));
     resources.add(await listeners.http("events", engine.handleEvents));
     const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
     resources.add(await listeners.grpc("otlp_grpc", grpc));
@@ -96,8 +96,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const exposed = exposedCredentials(settings);
     if (exposed !== undefined) log.warn({ warning: exposed }, "The command line shows a secret.");
     for (const warning of source.warnings ?? []) log.warn({ warning }, "The connection to the source is not secure.");
-    await reconciler.run(signal);
+    await reconciler.run(afterDelay(stopping, settings.duration("stop_delay"), { engine, log }));
     log.info({}, "Sluice is stopping.");
+    await listeners.stop();
   } catch (error) {
     if (error instanceof StandbyEnded) return 0;
     throw error instanceof EngineError ? new CliError(error.message, { cause: error }) : error;
@@ -105,6 +106,22 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await resources.close();
   }
   return 0;
+}
+
+/**
+ * Aborts `delay` milliseconds after `stopping`. Meanwhile probes say that the process is not ready, and all else goes on: load
+ * balancers need that long to send no more to it.
+ */
+function afterDelay(stopping: AbortSignal, delay: number, { engine, log }: { engine: Engine; log: Log }): AbortSignal {
+  const stopped = new AbortController();
+  const begin = (): void => {
+    engine.leaving();
+    if (delay > 0) log.info({ seconds: delay / 1000 }, "Sluice is not ready any more, and stops after a delay.");
+    void sleep(delay).then(() => stopped.abort());
+  };
+  if (stopping.aborted) begin();
+  else stopping.addEventListener("abort", begin, { once: true });
+  return stopped.signal;
 }
 
 /** Such as `class>=forget`. */

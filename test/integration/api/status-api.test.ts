@@ -22,7 +22,7 @@ interface Answer {
 const log = keptLog();
 
 const older = view({ pipeline_id: "older", config: { ...config, pipeline_id: "older", name: "Older" } });
-let sources: StatusSources & { log: Log; pure: PureCalls; hosts: string[] };
+let sources: StatusSources & { log: Log; pure: PureCalls; hosts: string[]; stopping?: AbortSignal };
 let port: number;
 let close: () => Promise<unknown>;
 
@@ -322,6 +322,13 @@ describe("what is not there is told in the shape of an error", () => {
     ]);
     expect((await get("/healthz")).status).toBe(200);
   });
+});
+
+test("a process that is about to stop is not ready", async () => {
+  sources.stopping = AbortSignal.abort();
+  const { status, json } = await get("/readyz");
+  expect([status, json]).toMatchObject([503, { details: { reasons: ["the process is about to stop"] } }]);
+  expect((await get("/healthz")).status).toBe(200);
 });
 
 describe("secrets never leave", () => {

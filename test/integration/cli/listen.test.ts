@@ -1,9 +1,9 @@
 import { EventEmitter, once } from "node:events";
-import { createServer, get } from "node:http";
+import { Agent, createServer, get } from "node:http";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { listenGrpc, listenHttp } from "../../../reconciler/cli/daemon/listen.ts";
 import type { Connections, Listener } from "../../../reconciler/cli/daemon/listen.ts";
 import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
@@ -93,20 +93,90 @@ test("an address of another machine is named", async () => {
   );
 });
 
-test("closing takes no new request and lets one under way end", async () => {
+/** Answers requests when the test says so. */
+function held(): { answer: RequestListener; asked: () => Promise<ServerResponse> } {
   const server = new EventEmitter();
-  const listener = await listen("127.0.0.1:0", (_req, res) => server.emit("asked", res));
-  const arrived = once(server, "asked");
-  const asked = get(`http://${listener.address}/`);
-  const answered = once(asked, "response");
-  const [answer] = (await arrived) as [ServerResponse];
-  const closed = listener.close();
-  await expect(ask(listener.address)).rejects.toThrow("ECONNREFUSED");
-  answer.end("ok");
-  const [response] = (await answered) as [IncomingMessage];
-  response.resume();
-  expect(response.statusCode).toBe(200);
-  await closed;
+  const waiting: ServerResponse[] = [];
+  const answer: RequestListener = (_req, res) => {
+    waiting.push(res);
+    server.emit("asked");
+  };
+  const asked = async (): Promise<ServerResponse> => {
+    while (waiting.length === 0) await once(server, "asked");
+    return waiting.shift()!;
+  };
+  return { answer, asked };
+}
+
+describe("while a listener stops", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  const agents: Agent[] = [];
+  afterEach(() => {
+    for (const agent of agents.splice(0)) agent.destroy();
+  });
+
+  /** A sender that keeps its connection. */
+  function keptConnection(address: string): () => Promise<IncomingMessage> {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    agents.push(agent);
+    return async () => {
+      const [response] = (await once(get(`http://${address}/`, { agent }), "response")) as [IncomingMessage];
+      response.resume();
+      await once(response, "end");
+      return response;
+    };
+  }
+
+  test("requests under way, on connections that were idle, and on new ones are answered; each answer is the last of its connection", async () => {
+    const { answer, asked } = held();
+    const listener = await listen("127.0.0.1:0", answer);
+    const { address } = listener;
+    const [underWay, idle, later] = [keptConnection(address), keptConnection(address), keptConnection(address)];
+    const first = idle();
+    (await asked()).end("ok");
+    expect((await first).headers.connection).toBe("keep-alive");
+    const answered = [underWay()];
+    const waiting = [await asked()];
+    const closed = listener.close();
+    for (const send of [idle, later]) {
+      answered.push(send());
+      waiting.push(await asked());
+    }
+    for (const response of waiting) response.end("ok");
+    for (const { statusCode, headers } of await Promise.all(answered)) {
+      expect([statusCode, headers.connection]).toEqual([200, "close"]);
+    }
+    await vi.advanceTimersByTimeAsync(500);
+    await expect(later()).rejects.toThrow("ECONNREFUSED");
+    await closed;
+  });
+
+  test("idle connections are closed before the port is, and a request that is then under way is waited for", async () => {
+    const { answer, asked } = held();
+    const listener = await listen("127.0.0.1:0", answer);
+    const { address } = listener;
+    const [host, port] = address.split(":") as [string, string];
+    const idle = connect(Number(port), host).resume();
+    idle.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n");
+    (await asked()).end("ok");
+    const ended = once(idle, "close");
+    const answered = keptConnection(address)();
+    const waiting = await asked();
+    const closed = listener.close();
+    expect(idle.destroyed).toBe(false);
+    await vi.advanceTimersByTimeAsync(500);
+    await ended;
+    waiting.end("ok");
+    expect((await answered).headers.connection).toBe("close");
+    await closed;
+  });
+
+  test("one without connections is closed at once", async () => {
+    const listener = await listen("127.0.0.1:0");
+    await listener.close();
+  });
 });
 
 test("a head that is too long is refused", async () => {

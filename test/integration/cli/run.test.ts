@@ -129,6 +129,24 @@ describe("a daemon on an empty folder", () => {
   });
 });
 
+test(
+  "with a delay, a daemon that was stopped is not ready and goes on; a second signal ends it at once",
+  { tags: ["rest"] },
+  async () => {
+    const daemon = new Daemon("--stop-delay", "10m");
+    const { api, otlp_http } = await daemon.line("Sluice is running.");
+    await daemon.line("A revision was read.");
+    daemon.child.kill("SIGTERM");
+    await daemon.line("Sluice is not ready any more, and stops after a delay.");
+    const urls = [`${String(api)}/readyz`, `${String(otlp_http)}/readyz`, `${String(api)}/api/v1/pipeline`];
+    const answers = await Promise.all(urls.map((url) => fetch(`http://${url}`)));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 200]);
+    // Signals within half a second count as one.
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(await daemon.stop("SIGTERM")).toBe(1);
+  },
+);
+
 describe("one process owns a data dir", () => {
   test(
     "a standby says for whom it waits while that one is merely paused, ends when it is told to, and takes over when that one is killed",

@@ -6,6 +6,7 @@ import { service as healthService } from "grpc-health-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EngineError } from "../../../engine/index.ts";
 import { TurnMissed } from "../../../engine/flow/waiting-line.ts";
+import { Probes } from "../../../engine/http/probes.ts";
 import { OtlpGrpc } from "../../../engine/sources/otlp/receiver/grpc.ts";
 import { OtlpHttp } from "../../../engine/sources/otlp/receiver/http.ts";
 import { Receiver, type OtlpPort } from "../../../engine/sources/otlp/receiver/receiver.ts";
@@ -16,14 +17,16 @@ import { decodeStatus, GrpcSender, jsonType, logs, logsInJson, post, protobufTyp
 const to = { "x-sluice-pipeline-id": "app-logs" };
 
 let door: HeldDoor;
+let probes: Probes;
 let grpc: OtlpGrpc;
 let listeners: Listeners;
 let sender: GrpcSender;
 
 /** Opens both transports in front of a door. */
 async function open(behind: OtlpPort): Promise<void> {
+  probes = new Probes();
   const receiver = new Receiver(behind, { maxWait: 2_000 });
-  const http = new OtlpHttp(receiver);
+  const http = new OtlpHttp(receiver, probes);
   grpc = new OtlpGrpc(receiver);
   listeners = await Listeners.open({
     http: (request, response) => void http.handle(request, response),
@@ -93,6 +96,14 @@ describe("what is no export over HTTP", () => {
     const response = await fetch(`${listeners.http}${path}`, { method });
     expect([response.status, await response.text()]).toEqual([expected, text]);
   });
+});
+
+test("a process that is about to stop is healthy and not ready, and takes what comes", async () => {
+  probes.leaving();
+  const asked = await Promise.all(["/healthz", "/readyz"].map((path) => fetch(`${listeners.http}${path}`)));
+  expect(asked.map(({ status: http }) => http)).toEqual([200, 503]);
+  expect(await asked[1]!.json()).toEqual({ status: "not ready" });
+  expect((await post(listeners.http, "logs", { ...jsonType, ...to }, logsInJson(0))).status).toBe(200);
 });
 
 describe("a pipeline is named by", () => {
@@ -184,7 +195,7 @@ describe("a message over gRPC that cannot be decompressed is refused for good", 
   });
 });
 
-test("grpc.health.v1 says that it serves", async () => {
+test("grpc.health.v1 says that it serves, until the process is about to stop", async () => {
   const client = new Client(listeners.grpc, credentials.createInsecure());
   const { path, requestSerialize, responseDeserialize } = healthService["Check"]!;
   const check = (): Promise<unknown> =>
@@ -194,6 +205,9 @@ test("grpc.health.v1 says that it serves", async () => {
       );
     });
   expect(await check()).toEqual({ status: "SERVING" });
+  grpc.leaving();
+  expect(await check()).toEqual({ status: "NOT_SERVING" });
+  expect((await sender.send("logs", to, logs(0))).status).toBe(status.OK);
   client.close();
 });
 

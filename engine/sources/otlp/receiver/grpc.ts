@@ -62,9 +62,14 @@ export class OtlpGrpc {
     this.#connections.injectConnection(socket);
   }
 
+  /** From now on checks of health say that it does not serve, although it still takes all that comes. */
+  leaving(): void {
+    for (const name of ["", ...Object.values(services)]) this.#health.setStatus(name, "NOT_SERVING");
+  }
+
   /** Refuses new calls, waits up to `grace` milliseconds for running ones, then closes the connections. */
   drain(grace: number): void {
-    for (const name of ["", ...Object.values(services)]) this.#health.setStatus(name, "NOT_SERVING");
+    this.leaving();
     this.#connections.drain(grace);
   }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
+import type { Probes } from "../../../http/probes.ts";
 import { HttpCaller } from "../../../http/caller.ts";
 import { closesConnection } from "../../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
@@ -27,12 +28,6 @@ const signals = new Map<string, Signal>([
   ["/v1/metrics", "metrics"],
 ]);
 
-/** The answers to probes: a process that answers is healthy, and ready as long as it listens. */
-const probes = new Map([
-  ["/healthz", { status: "ok" }],
-  ["/readyz", { status: "ready" }],
-]);
-
 const types: Record<Encoding, string> = { protobuf: "application/x-protobuf", json: "application/json" };
 
 interface Reply {
@@ -45,10 +40,12 @@ interface Reply {
 /** OTLP over HTTP: `POST /v1/logs`, `/v1/traces` and `/v1/metrics`, in protobuf and JSON, each with gzip or without. */
 export class OtlpHttp {
   readonly #receiver: Receiver;
+  readonly #probes: Probes;
   readonly #limits: BodyLimits = { most: maxBody, arriving: new Room(arrivingBytes) };
 
-  constructor(receiver: Receiver) {
+  constructor(receiver: Receiver, probes: Probes) {
     this.#receiver = receiver;
+    this.#probes = probes;
   }
 
   /** Answers one request. Never throws. */
@@ -92,9 +89,9 @@ export class OtlpHttp {
 
   /** The answer to a request that is not an export. */
   #replyElsewhere(request: IncomingMessage, path: string): Reply {
-    const probe = probes.get(path);
+    const probe = this.#probes.answerTo(path);
     if (probe !== undefined && request.method === "GET") {
-      return { status: 200, type: types.json, body: JSON.stringify(probe) };
+      return { status: probe.status, type: types.json, body: JSON.stringify(probe.body) };
     }
     const allow = probe === undefined ? "POST" : "GET";
     if (probe !== undefined || signals.has(path)) {
