@@ -61,13 +61,14 @@ export class Engine {
     this.#stores = stores;
     const registry = new PipelineRegistry(catalog, recorder);
     this.#registry = registry;
+    const { spawnThread, disk } = { ...thisMachine, ...settings.machine };
     exposeHoldings(settings.registry, {
+      freeBytes: () => disk.freeBytes(dataDir.path),
       pipelines: () => registry.list().map(({ pipeline_id }) => pipeline_id),
       deadLetters: (pipeline_id) => letters.queue(pipeline_id).state(),
       stream: (pipeline_id) => (streams.has(pipeline_id) ? streams.state(pipeline_id) : undefined),
     });
     this.#views = new PipelineViews({ registry, journal, letters, streams, recorder });
-    const { spawnThread, disk } = { ...thisMachine, ...settings.machine };
     this.#storage = new PipelineStorage({
       dataDir: dataDir.path,
       disk,

@@ -36,6 +36,8 @@ export type { TokenView } from "./catalog/access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export { consumerGroup } from "./core/names.ts";
 export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/brokers/settings.ts";
+export { GatheredEvents } from "./telemetry/gathered.ts";
+export { type RefusalReason, type RefusedSenders } from "./core/refusals.ts";
 export type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { writeFileDurably } from "./state/durable-files.ts";

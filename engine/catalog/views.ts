@@ -37,7 +37,7 @@ export class PipelineViews {
   health(pipeline_id: string): PipelineHealth {
     const { registry, journal, letters, recorder, streams } = this.#options;
     const { config, status, failure, created_at, updated_at } = registry.get(pipeline_id);
-    const { counters, pause, at_least_once, profile_remark, keys, join, source, foreign_members } =
+    const { counters, pause, at_least_once, profile_remark, keys, join, source, foreign_members, refusals } =
       recorder.observed(pipeline_id);
     const stream = streams.state(pipeline_id);
     return {
@@ -48,6 +48,7 @@ export class PipelineViews {
       ...(pause !== undefined && { paused: pause }),
       ...(at_least_once !== undefined && { at_least_once }),
       ...(profile_remark !== undefined && { profile_remark }),
+      ...(refusals.shown !== undefined && { refused_senders: refusals.shown }),
       ...(stream !== undefined && { stream }),
       pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),

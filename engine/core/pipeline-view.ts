@@ -1,3 +1,4 @@
+import type { RefusedSenders } from "./refusals.ts";
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import type { DeadLetterState } from "./dead-letter.ts";
 import type { BoundedStreamState } from "./stream.ts";
@@ -46,6 +47,8 @@ export interface PipelineHealth {
   at_least_once?: string;
   /** Settings of the target's user that may change rows, with what they may do; absent for none. */
   profile_remark?: string;
+  /** Requests of senders that were refused in the last five minutes for a reason that the operator can change; absent for none. */
+  refused_senders?: RefusedSenders;
   /** Absent while it cannot be opened: what it holds is not known then. */
   stream?: BoundedStreamState;
   /** Batches that are prepared and not yet committed. */

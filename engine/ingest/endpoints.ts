@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { AccessTokens } from "../catalog/access-tokens.ts";
+import { unknownPipeline } from "../core/refusals.ts";
 import type { BeginRequest } from "../http/request-progress.ts";
 import { Probes } from "../http/probes.ts";
 import { BackPressure, IngestGate } from "./gate.ts";
@@ -11,7 +12,7 @@ import { type Answered, type OtlpPort, Receiver } from "../sources/otlp/receiver
 import type { RowRules } from "../sources/otlp/rows/rows.ts";
 import { keptAsNull } from "../sources/otlp/unrecorded.ts";
 import type { OtlpSettings } from "../sources/otlp/receiver/settings.ts";
-import { WebhookIntake, type WebhookPort } from "../sources/webhook/intake.ts";
+import { WebhookIntake, type WebhookPort, type WebhookRefusal } from "../sources/webhook/intake.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 import type { Push, Signal } from "../core/push.ts";
@@ -147,11 +148,13 @@ class WebhookEndpoint implements WebhookPort {
     return this.#options.gate.store(pipeline_id, push, "ingestor");
   }
 
-  answered(pipeline_id: string | undefined, status: number, bytes: number): void {
-    // A caller may send any id: only ids of pipelines become metric labels.
-    const label = pipeline_id ?? "unknown";
-    if (status === 202) this.#options.telemetry.eventAccepted({ pipeline_id: label, bytes });
-    else this.#options.telemetry.eventRefused({ pipeline_id: label, status });
+  stored(pipeline_id: string, bytes: number): void {
+    this.#options.telemetry.eventAccepted({ pipeline_id, bytes });
+  }
+
+  // A caller may send any id: only ids of pipelines become metric labels.
+  refused(pipeline_id = unknownPipeline, refusal: WebhookRefusal): void {
+    this.#options.telemetry.eventRefused({ pipeline_id, ...refusal });
   }
 }
 
@@ -187,9 +190,9 @@ class OtlpEndpoint implements OtlpPort {
     return this.#options.gate.store(pipeline_id, push, "otlp-receiver");
   }
 
-  answered({ pipeline_id = "unknown", outcome, ...answered }: Answered): void {
+  answered({ pipeline_id = unknownPipeline, outcome: { kind, message }, ...answered }: Answered): void {
     // A caller may send any id: only ids of pipelines become metric labels.
-    const refusal = outcome === "stored" ? {} : { refusal: outcome };
+    const refusal = kind === "stored" ? {} : { refusal: { reason: kind, message } };
     this.#options.telemetry.exportAnswered({ pipeline_id, ...answered, ...refusal });
   }
 }

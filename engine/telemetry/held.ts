@@ -1,8 +1,11 @@
 import { Gauge, type Registry } from "prom-client";
 import type { DeadLetterState } from "../core/dead-letter.ts";
+import { diskReserve } from "../core/disk.ts";
 import type { BoundedStreamState } from "../core/stream.ts";
 
 interface Holdings {
+  /** Bytes that are free on the disk of the data dir. */
+  freeBytes: () => Promise<number>;
   /** Ids of the pipelines that exist. */
   pipelines: () => string[];
   deadLetters: (pipeline_id: string) => DeadLetterState;
@@ -11,7 +14,8 @@ interface Holdings {
 }
 
 /** The metrics of what each pipeline holds on disk, and of its bounds. They are read at each scrape. */
-export function exposeHoldings(registry: Registry, { pipelines, deadLetters, stream }: Holdings): void {
+export function exposeHoldings(registry: Registry, { pipelines, deadLetters, stream, freeBytes }: Holdings): void {
+  exposeDisk(registry, freeBytes);
   const gauge = (name: string, help: string, valueOf: (pipeline_id: string) => number | undefined): void => {
     const made: Gauge<"pipeline_id"> = new Gauge({
       name,
@@ -46,4 +50,26 @@ export function exposeHoldings(registry: Registry, { pipelines, deadLetters, str
     "Bytes beyond which pushed events are refused: less as the disk fills.",
     (id) => stream(id)?.max_bytes,
   );
+}
+
+function exposeDisk(registry: Registry, freeBytes: () => Promise<number>): void {
+  const free: Gauge = new Gauge({
+    name: "sluice_data_dir_free_bytes",
+    help: "Bytes that are free on the disk of the data dir.",
+    registers: [registry],
+    collect: async () => {
+      // A disk that does not answer has no value: its last one would be old.
+      free.reset();
+      await freeBytes().then(
+        (bytes) => free.set(bytes),
+        () => free.remove(),
+      );
+    },
+  });
+  const reserve = new Gauge({
+    name: "sluice_data_dir_reserve_bytes",
+    help: "Free bytes of the disk below which senders are refused.",
+    registers: [registry],
+  });
+  reserve.set(diskReserve);
 }

@@ -1,3 +1,4 @@
+import { isForOperator, type RefusalReason, refusals } from "../core/refusals.ts";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Log } from "./log.ts";
 
@@ -30,6 +31,7 @@ export interface EngineMetrics {
   receiverRequests: Counter<"pipeline_id" | "component" | "transport" | "status">;
   receiverRequestsAlias: Counter<"pipeline_id" | "component" | "transport" | "status">;
   receiverDuration: Histogram<"pipeline_id" | "component" | "transport" | "status">;
+  pushRefusals: Counter<"pipeline_id" | "reason">;
   receiverRefusals: Counter<"pipeline_id" | "component" | "transport" | "reason">;
   recordsRead: Counter<"pipeline_id" | "component">;
   eventsCompacted: Counter<"pipeline_id">;
@@ -179,6 +181,12 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "Duration of an OTLP request until its answer, in seconds.",
       durations,
       ...receiverLabels,
+    ),
+    pushRefusals: counter(
+      "sluice_push_refusals_total",
+      "Requests of senders that were refused, webhook and OTLP: nothing of them is stored.",
+      "pipeline_id",
+      "reason",
     ),
     receiverRefusals: counter(
       "sluice_otlp_refusals_total",
@@ -413,6 +421,9 @@ export function beginAtZero(metrics: EngineMetrics, pipeline_id: string): void {
     // The library keeps them, and its types do not say so.
     const { labelNames = [] } = metric as { labelNames?: readonly string[] };
     if (metric instanceof Counter && labelNames.join() === "pipeline_id") metric.inc({ pipeline_id }, 0);
+  }
+  for (const reason of Object.keys(refusals) as RefusalReason[]) {
+    if (isForOperator(reason)) metrics.pushRefusals.inc({ pipeline_id, reason }, 0);
   }
 }
 

@@ -1,9 +1,11 @@
 import type { Registry } from "prom-client";
 import type { Log } from "./log.ts";
 import { beginAtZero, engineMetrics, exposeRowRates, type EngineMetrics } from "./metrics.ts";
+import { RefusalsOfPipeline } from "./refused-senders.ts";
 import { RowRate } from "./row-rate.ts";
 import type { Telemetry, EventOf } from "./telemetry.ts";
 import { type JoinHeld, type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
+import { type RefusalReason, unknownPipeline } from "../core/refusals.ts";
 import type { Pause } from "../core/pause.ts";
 
 /**
@@ -41,7 +43,7 @@ class SourceRecorder implements Pick<
   observed(pipeline_id: string): Observed {
     const known = this.#observed.get(pipeline_id);
     if (known !== undefined) return known;
-    const observed = new Observed();
+    const observed = new Observed(new RefusalsOfPipeline(pipeline_id, this.log));
     this.#observed.set(pipeline_id, observed);
     beginAtZero(this.metrics, pipeline_id);
     return observed;
@@ -177,6 +179,11 @@ class Observed {
   join?: JoinHeld;
   source?: SourceLag;
   foreign_members?: string[];
+  readonly refusals: RefusalsOfPipeline;
+
+  constructor(refusals: RefusalsOfPipeline) {
+    this.refusals = refusals;
+  }
 
   /** The pause that began first. The death of a thread is over, so whatever it waits for now comes before that. */
   get pause(): Pause | undefined {
@@ -206,13 +213,17 @@ export class IntakeRecorder
   extends SourceRecorder
   implements Pick<Telemetry, "eventAccepted" | "eventRefused" | "exportAnswered" | "backpressure">
 {
+  /** Senders may name any pipeline: those that there are not are shown as one. */
+  readonly #ofUnknown = new RefusalsOfPipeline(unknownPipeline, this.log);
+
   eventAccepted({ pipeline_id, bytes }: EventOf<"eventAccepted">): void {
     this.metrics.requests.inc({ pipeline_id, status: "202" });
     this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "out" }, bytes);
   }
 
-  eventRefused({ pipeline_id, status }: EventOf<"eventRefused">): void {
+  eventRefused({ pipeline_id, status, ...refusal }: EventOf<"eventRefused">): void {
     this.metrics.requests.inc({ pipeline_id, status: String(status) });
+    this.#refused(pipeline_id, refusal);
   }
 
   exportAnswered(event: EventOf<"exportAnswered">): void {
@@ -223,7 +234,8 @@ export class IntakeRecorder
     this.metrics.receiverRequestsAlias.inc(labels);
     this.metrics.receiverDuration.observe(labels, event.seconds);
     if (refusal !== undefined) {
-      this.metrics.receiverRefusals.inc({ pipeline_id, component, transport, reason: refusal });
+      this.metrics.receiverRefusals.inc({ pipeline_id, component, transport, reason: refusal.reason });
+      this.#refused(pipeline_id, refusal);
     }
     if (bytesIn > 0) this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "in" }, bytesIn);
     if (event.leftOut > 0) this.metrics.pointsLeftOut.inc({ pipeline_id }, event.leftOut);
@@ -231,6 +243,12 @@ export class IntakeRecorder
     if (records === 0) return;
     this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, bytesOut);
     this.metrics.processorMessages.inc({ pipeline_id, component, status: "out" }, records);
+  }
+
+  #refused(pipeline_id: string, refusal: { reason: RefusalReason; message: string }): void {
+    this.metrics.pushRefusals.inc({ pipeline_id, reason: refusal.reason });
+    const refusals = pipeline_id === unknownPipeline ? this.#ofUnknown : this.observed(pipeline_id).refusals;
+    refusals.add(refusal);
   }
 
   backpressure({ pipeline_id, component = "ingestor", active, seconds }: EventOf<"backpressure">): void {

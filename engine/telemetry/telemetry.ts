@@ -2,6 +2,7 @@ import type { Receiver } from "../core/dead-letter.ts";
 import type { BatchRecord } from "../core/journal.ts";
 import type { Signal } from "../core/push.ts";
 import type { Failure } from "../core/sink.ts";
+import type { RefusalReason } from "../core/refusals.ts";
 import type { Status } from "../core/pipeline-view.ts";
 import type { JoinHeld, KeysHeld, SourceLag } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
@@ -16,7 +17,8 @@ export interface Telemetry {
   /** The components of a pipeline started, in their order. */
   started(event: { pipeline_id: string; components: string[] }): void;
   eventAccepted(event: { pipeline_id: string; bytes: number }): void;
-  eventRefused(event: { pipeline_id: string; status: number }): void;
+  /** A request to a webhook was refused; `message` is what it was answered. */
+  eventRefused(event: { pipeline_id: string; status: number; reason: RefusalReason; message: string }): void;
   /** A request for the OTLP receiver was answered; `refusal` says why it was not stored. */
   exportAnswered(event: ExportEvent): void;
   /** `bytes` are those of events that the ingestor receives: those of OTLP are counted with their requests. */
@@ -136,8 +138,8 @@ export interface ExportEvent {
   pipeline_id: string;
   signal: Signal;
   transport: "http" | "grpc";
-  /** One of a closed set, because it is a label of a metric. */
-  refusal?: string;
+  /** Why it was refused, and what it was answered. */
+  refusal?: { reason: RefusalReason; message: string };
   seconds: number;
   /** Bytes of the body: over HTTP as it was received, over gRPC decompressed. */
   bytesIn: number;

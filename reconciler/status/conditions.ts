@@ -1,5 +1,5 @@
 import { consumerGroup } from "../../engine/index.ts";
-import type { PipelineHealth } from "../../engine/index.ts";
+import type { PipelineHealth, RefusedSenders } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import { SourceError } from "../git/revision.ts";
@@ -17,6 +17,7 @@ export type ConditionType =
   | "AtLeastOnce"
   | "ProfileSettings"
   | "ForeignMembers"
+  | "SendersRefused"
   | "Unmatched"
   | "SecretMissing"
   | "SourceVerified"
@@ -27,7 +28,7 @@ export type ConditionType =
  * A condition as kstatus knows it. All but `Ready` and `SourceVerified` exist only while they are True. `Drifted`: it
  * was changed through the engine and not in its file; it may still be Ready. The following do not affect `Ready`: the
  * target cannot drop a repeated insert, so rows may be in the table twice (`AtLeastOnce`); the settings
- * profile of its user may change rows (`ProfileSettings`); the consumer group has members that are not Sluice, and their partitions are not read (`ForeignMembers`); left events of its join find no right
+ * profile of its user may change rows (`ProfileSettings`); the consumer group has members that are not Sluice, and their partitions are not read (`ForeignMembers`); requests of senders are refused (`SendersRefused`); left events of its join find no right
  * event, so there are no rows (`Unmatched`); a secret is missing, so the pipeline cannot be started again (`SecretMissing`); it is not changed until it is resumed (`Suspended`); it is kept
  * at an earlier commit (`Pinned`).
  */
@@ -57,12 +58,14 @@ export interface Observation {
 /** The conditions of a pipeline. */
 export function conditionsOf(observation: Observation): Condition[] {
   const { at_least_once, profile_remark, foreign_members: members = [], pipeline_id = "" } = observation.health ?? {};
+  const { refused_senders } = observation.health ?? {};
   return [
     ...ownConditions(observation),
     ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(profile_remark === undefined ? [] : [profileSettings(profile_remark)]),
     ...(members.length === 0 ? [] : [foreignMembers(pipeline_id, members)]),
+    ...(refused_senders === undefined ? [] : [sendersRefused(refused_senders)]),
     ...noMatches(observation.health),
     ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
     ...(observation.suspended === undefined ? [] : [observation.suspended]),
@@ -288,6 +291,14 @@ function foreignMembers(pipeline_id: string, members: readonly string[]): Condit
     `consumer group ${consumerGroup(pipeline_id)} has members that are not Sluice, whose partitions are not read here: ` +
     `${listed(members.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
+}
+
+/** Such as `DiskFull`. */
+function sendersRefused({ reason, count, since, text: answered }: RefusedSenders): Condition {
+  const word = reason.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const requests = count === 1 ? "1 request of a sender was" : `${count} requests of senders were`;
+  const message = `${requests} refused since ${since}: ${answered}`;
+  return { type: "SendersRefused", status: "True", reason: word, message };
 }
 
 function noMatches(health: PipelineHealth | undefined): Condition[] {

@@ -1,11 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { Log } from "../../engine/index.ts";
-
-/** Milliseconds between two warnings of a listener about refused connections, which any sender can cause. */
-const quiet = 60_000;
-
-/** Milliseconds from the first refusal to its warning, which counts those that come with it. */
-const gathering = 1_000;
+import { GatheredEvents, type Log } from "../../engine/index.ts";
 
 export interface ListenerTelemetry {
   /** A connection was refused or closed before its time. `address` is that of its peer, or its network. */
@@ -38,8 +32,8 @@ export function createListenersTelemetry(log: Log, registry: Registry, reasons: 
     of(listener: string, size: () => number): ListenerTelemetry {
       for (const reason of reasons) refusals.inc({ listener, reason }, 0);
       sizes.set(listener, size);
-      const warnings = new RefusalWarnings((fields) =>
-        log.warn({ listener, ...fields }, "A listener refuses connections."),
+      const warnings = new GatheredEvents<string>((counts, last_from) =>
+        log.warn({ listener, ...counts, last_from }, "A listener refuses connections."),
       );
       return {
         refused(reason, address) {
@@ -76,36 +70,4 @@ export function createListenersTelemetry(log: Log, registry: Registry, reasons: 
       log.error({ setting, error }, "The token of a listener cannot be read; its requests are refused.");
     },
   };
-}
-
-/** Gathers refusals into one warning a minute. */
-class RefusalWarnings {
-  readonly #warn: (fields: Record<string, unknown>) => void;
-  #counts: Record<string, number> = {};
-  #last: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #warned = -Infinity;
-
-  constructor(warn: (fields: Record<string, unknown>) => void) {
-    this.#warn = warn;
-  }
-
-  add(reason: string, address: string): void {
-    this.#counts[reason] = (this.#counts[reason] ?? 0) + 1;
-    this.#last = address;
-    const wait = Math.max(gathering, this.#warned + quiet - performance.now());
-    this.#timer ??= setTimeout(() => this.#flush(), wait).unref();
-  }
-
-  close(): void {
-    if (this.#timer !== undefined) this.#flush();
-  }
-
-  #flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#warned = performance.now();
-    this.#warn({ ...this.#counts, last_from: this.#last });
-    this.#counts = {};
-  }
 }

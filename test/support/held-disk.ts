@@ -1,9 +1,11 @@
 import type { Disk, DiskFile } from "../../engine/core/disk.ts";
 import { systemDisk } from "../../engine/system/disk.ts";
 
-/** The disk of this machine, whose syncs of files wait while a test holds them. */
+/** The disk of this machine, whose syncs of files wait while a test holds them, and which is as full as a test says. */
 export class HeldDisk implements Disk {
   readonly #gate = new Gate();
+  /** Bytes that it says are free; undefined for those that are. */
+  free: number | undefined;
 
   /** From now on each sync of a file waits. */
   hold(): void {
@@ -47,8 +49,8 @@ export class HeldDisk implements Disk {
     return systemDisk.rm(path);
   }
 
-  freeBytes(path: string): Promise<number> {
-    return systemDisk.freeBytes(path);
+  async freeBytes(path: string): Promise<number> {
+    return this.free ?? (await systemDisk.freeBytes(path));
   }
 
   syncFolder(path: string): Promise<void> {

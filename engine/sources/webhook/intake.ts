@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError, recreatedMeanwhile } from "../../core/errors.ts";
+import type { RefusalReason } from "../../core/refusals.ts";
 import type { Caller, Push } from "../../core/push.ts";
 import { whyNoObject, withoutMark } from "../../event/not-an-object.ts";
 import { Room } from "../../flow/room.ts";
@@ -28,15 +29,30 @@ export interface WebhookPort {
    * STORAGE_FAILED, and TurnMissed.
    */
   store(pipeline_id: string, push: Push): Promise<void>;
-  /** Called with each answer; `pipeline_id` only where such a pipeline exists. */
-  answered(pipeline_id: string | undefined, status: number, bytes: number): void;
+  /** Called with each event that was stored. */
+  stored(pipeline_id: string, bytes: number): void;
+  /** Called with each refusal; `pipeline_id` only where such a pipeline exists. */
+  refused(pipeline_id: string | undefined, refusal: WebhookRefusal): void;
 }
 
-interface Reply {
+/** Why an event was not stored, and how that is answered. */
+export interface WebhookRefusal {
   status: number;
-  message?: string;
+  reason: RefusalReason;
+  message: string;
+}
+
+interface Refused extends WebhookRefusal {
   headers?: Record<string, string>;
 }
+
+/** An event was stored: its size in bytes. */
+interface Stored {
+  status: 202;
+  bytes: number;
+}
+
+type Reply = Stored | Refused;
 
 /**
  * `POST /v1/pipelines/<id>/topics/input/events`: one JSON object per request, answered 202 after it is on disk
@@ -53,96 +69,123 @@ export class WebhookIntake {
   /** Answers one request. Never throws. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pipeline_id = route.exec(request.url?.split("?", 1)[0] ?? "")?.[1];
-    const body: { bytes: number } = { bytes: 0 };
     const caller = new HttpCaller(response);
     let reply: Reply;
     try {
-      reply = await this.#reply(request, pipeline_id, { caller, size: body });
+      reply = await this.#reply(request, pipeline_id, caller);
     } catch (error) {
       reply = replyTo(error);
     }
     await discardBody(request, this.#limits);
-    const isKnown = pipeline_id !== undefined && this.#port.admits(pipeline_id) !== "unknown";
-    this.#port.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
+    this.#report(pipeline_id, reply);
     answer(request, response, reply);
   }
 
-  async #reply(
-    request: IncomingMessage,
-    pipeline_id: string | undefined,
-    { caller, size }: { caller: Caller; size: { bytes: number } },
-  ): Promise<Reply> {
+  #report(pipeline_id = "", reply: Reply): void {
+    if (!("reason" in reply)) return this.#port.stored(pipeline_id, reply.bytes);
+    const { headers: _headers, ...refusal } = reply;
+    this.#port.refused(this.#port.admits(pipeline_id) === "unknown" ? undefined : pipeline_id, refusal);
+  }
+
+  async #reply(request: IncomingMessage, pipeline_id: string | undefined, caller: Caller): Promise<Reply> {
     const refusal = this.#refusal(request, pipeline_id);
-    if (refusal !== undefined || pipeline_id === undefined) return refusal ?? notFound("no such route");
+    if (refusal !== undefined || pipeline_id === undefined) return refusal ?? noRoute;
     const body = await readBody(request, this.#limits);
-    size.bytes = body.length;
     const problem = problemOfBody(body);
-    if (problem !== undefined) return { status: 400, message: problem };
+    if (problem !== undefined) return { status: 400, reason: "malformed", message: problem };
     await this.#port.store(pipeline_id, { bytes: body, ends: [body.length], receivedAt: Date.now(), caller });
-    return { status: 202 };
+    return { status: 202, bytes: body.length };
   }
 
   /** The refusal that needs no body; undefined where there is none. */
-  #refusal(request: IncomingMessage, pipeline_id: string | undefined): Reply | undefined {
-    if (pipeline_id === undefined) return notFound("expected POST /v1/pipelines/<pipeline_id>/topics/input/events");
-    if (request.method !== "POST") return { status: 405, message: "expected POST", headers: { allow: "POST" } };
+  #refusal(request: IncomingMessage, pipeline_id: string | undefined): Refused | undefined {
+    if (pipeline_id === undefined) return noRoute;
+    if (request.method !== "POST") {
+      return { status: 405, reason: "no_route", message: "expected POST", headers: { allow: "POST" } };
+    }
     const token = request.headers["x-pipeline-access-token"];
     // Without the token nothing is said of a pipeline, not even whether there is one.
     if (typeof token !== "string" || !this.#port.isToken(pipeline_id, token)) return noToken;
     const admission = this.#port.admits(pipeline_id);
     if (admission === "unknown") return noToken;
-    if (admission === "later") return replyTo(recreatedMeanwhile(pipeline_id));
+    if (admission === "later") return { ...replyTo(recreatedMeanwhile(pipeline_id)), reason: "recreating" };
     if (admission === "over")
       return {
         status: 409,
+        reason: "over",
         message: `pipeline ${pipeline_id} is terminated or about to be deleted: it takes no events`,
       };
     return refusalOfHeaders(request);
   }
 }
 
-const noToken: Reply = {
+const noRoute: Refused = {
+  status: 404,
+  reason: "no_route",
+  message: "expected POST /v1/pipelines/<pipeline_id>/topics/input/events",
+};
+
+const noToken: Refused = {
   status: 401,
+  reason: "no_token",
   message: "expected the id of a webhook pipeline, and its token in the header X-PIPELINE-ACCESS-TOKEN",
 };
 
-function refusalOfHeaders({ headers }: IncomingMessage): Reply | undefined {
+function refusalOfHeaders({ headers }: IncomingMessage): Refused | undefined {
   const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
   if (type !== "application/json") {
-    return { status: 415, message: `expected Content-Type application/json, found ${type ?? "none"}` };
+    return {
+      status: 415,
+      reason: "other_type",
+      message: `expected Content-Type application/json, found ${type ?? "none"}`,
+    };
   }
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") {
-    return { status: 415, message: `expected a body without Content-Encoding, found ${encoding}` };
+    return {
+      status: 415,
+      reason: "other_encoding",
+      message: `expected a body without Content-Encoding, found ${encoding}`,
+    };
   }
   return undefined;
 }
 
-function replyTo(error: unknown): Reply {
+function replyTo(error: unknown): Refused {
   if (error instanceof BodyRefused) return replyToBody(error);
   if (error instanceof TurnMissed) return replyToMissed(error);
-  if (!(error instanceof EngineError)) return { status: 500, message: "Internal server error" };
+  if (!(error instanceof EngineError)) return { status: 500, reason: "failed", message: "Internal server error" };
+  const { message, details } = error;
   switch (error.code) {
     case "STREAM_FULL":
-      return { status: 429, message: error.message, headers: { "retry-after": "1" } };
+      return { status: 429, reason: "stream_full", message, ...retryAfter(1) };
     case "RATE_LIMITED":
-      return { status: 429, message: error.message, headers: { "retry-after": String(error.details["retry_after"]) } };
+      return { status: 429, reason: "rate_limited", message, ...retryAfter(Number(details["retry_after"])) };
     case "STREAM_CLOSED":
-      return { status: 409, message: error.message };
+      return { status: 409, reason: "over", message };
     case "PUSH_TOO_LARGE":
-      return { status: 413, message: error.message };
+      return { status: 413, reason: "never_fits", message };
+    case "DISK_FULL":
+      return { status: 503, reason: "disk_full", message, ...retryAfter(5) };
     default:
-      return { status: 503, message: error.message, headers: { "retry-after": "5" } };
+      return { status: 503, reason: "storage", message, ...retryAfter(5) };
   }
 }
 
-/** Of one that has gone, nobody reads the answer: it is counted alone. */
-function replyToMissed({ because, message }: TurnMissed): Reply {
-  return because === "gone" ? { status: 499, message } : { status: 429, message, headers: { "retry-after": "1" } };
+function retryAfter(seconds: number): Pick<Refused, "headers"> {
+  return { headers: { "retry-after": String(seconds) } };
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, { status, message, headers }: Reply): void {
+/** Of one that has gone, nobody reads the answer: it is counted alone. */
+function replyToMissed({ because, message }: TurnMissed): Refused {
+  if (because === "gone") return { status: 499, reason: "gone", message };
+  return { status: 429, reason: "busy", message, ...retryAfter(1) };
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   if (response.destroyed) return;
+  const { status } = reply;
+  const { message, headers } = "reason" in reply ? reply : {};
   const body = message === undefined ? "{}" : JSON.stringify({ status, message });
   const connection = closesConnection(request, status) ? { connection: "close" } : {};
   const length = Buffer.byteLength(body);
@@ -155,20 +198,15 @@ function answer(request: IncomingMessage, response: ServerResponse, { status, me
   response.end(body);
 }
 
-const bodyStatuses: Readonly<Record<BodyRefused["problem"], number>> = {
-  "too large": 413,
-  slow: 408,
-  "broken off": 400,
-  "no room": 429,
+const bodyRefusals: Readonly<Record<BodyRefused["problem"], Omit<Refused, "message">>> = {
+  "too large": { status: 413, reason: "too_large" },
+  slow: { status: 408, reason: "slow" },
+  "broken off": { status: 400, reason: "broken_off" },
+  "no room": { status: 429, reason: "busy", ...retryAfter(1) },
 };
 
-function replyToBody({ problem, message }: BodyRefused): Reply {
-  const reply = { status: bodyStatuses[problem], message };
-  return problem === "no room" ? { ...reply, headers: { "retry-after": "1" } } : reply;
-}
-
-function notFound(message: string): Reply {
-  return { status: 404, message };
+function replyToBody({ problem, message }: BodyRefused): Refused {
+  return { ...bodyRefusals[problem], message };
 }
 
 /** Deeper events are refused, so that later steps need no guard for their stack. */

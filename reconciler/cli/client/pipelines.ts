@@ -41,6 +41,7 @@ function remarkOf(one: PipelineHealth): string {
   const [found] = [
     one.failure,
     one.paused?.text,
+    one.refused_senders?.text,
     foreignMembersOf(one),
     unmatched(one)?.message,
     one.at_least_once,
@@ -59,6 +60,9 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
     ["paused since", one.paused?.since],
     ["paused because", one.paused?.text],
     ["way out", one.paused?.way_out],
+    ["senders are refused since", one.refused_senders?.since],
+    ["requests refused since then", one.refused_senders?.count],
+    ["senders are refused because", one.refused_senders?.text],
     ["delivery is at-least-once", one.at_least_once],
     ["settings that may change rows", one.profile_remark],
     ["group members that are not Sluice", foreignMembersOf(one)],

@@ -94,7 +94,7 @@ test("an address of another machine is named", async () => {
 });
 
 /** Answers requests when the test says so. */
-function held(): { answer: RequestListener; asked: () => Promise<ServerResponse> } {
+function heldAnswers(): { answer: RequestListener; asked: () => Promise<ServerResponse> } {
   const server = new EventEmitter();
   const waiting: ServerResponse[] = [];
   const answer: RequestListener = (_req, res) => {
@@ -130,7 +130,7 @@ describe("while a listener stops", () => {
   }
 
   test("requests under way, on connections that were idle, and on new ones are answered; each answer is the last of its connection", async () => {
-    const { answer, asked } = held();
+    const { answer, asked } = heldAnswers();
     const listener = await listen("127.0.0.1:0", answer);
     const { address } = listener;
     const [underWay, idle, later] = [keptConnection(address), keptConnection(address), keptConnection(address)];
@@ -154,7 +154,7 @@ describe("while a listener stops", () => {
   });
 
   test("idle connections are closed before the port is, and a request that is then under way is waited for", async () => {
-    const { answer, asked } = held();
+    const { answer, asked } = heldAnswers();
     const listener = await listen("127.0.0.1:0", answer);
     const { address } = listener;
     const [host, port] = address.split(":") as [string, string];

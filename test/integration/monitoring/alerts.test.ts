@@ -57,6 +57,11 @@ const healthy: Series = {
   [of("sluice_gitops_prune_blocked_total", `reason="DeletionBudget"`)]: always(0),
   [of("sluice_gitops_operation_total", `op="stop", result="success"`)]: `0+1x${minutes}`,
   [of("sluice_gitops_operation_total", `op="stop", result="error"`)]: always(0),
+  [of("sluice_data_dir_free_bytes")]: always(10 * 2 ** 30),
+  [of("sluice_data_dir_reserve_bytes")]: always(48 * 2 ** 20),
+  [of("sluice_push_refusals_total", `pipeline_id="orders", reason="disk_full"`)]: always(0),
+  [of("sluice_push_refusals_total", `pipeline_id="orders", reason="busy"`)]: `0+1x${minutes}`,
+  [of("sluice_push_refusals_total", `pipeline_id="unknown", reason="no_token"`)]: `0+1x${minutes}`,
   [of("sluice_dead_letters_total", `pipeline_id="orders"`)]: always(0),
   [of("sluice_events_aged_out_total", `pipeline_id="orders"`)]: always(0),
   [of("sluice_events_skipped_total", `pipeline_id="orders"`)]: always(0),
@@ -109,6 +114,18 @@ const situations: Readonly<Record<string, Situation>> = {
     series: {
       [of("sluice_listener_connections_refused_total", `listener="events", reason="address_limit"`)]: from(51),
     },
+    within: 1,
+  },
+  SluiceDiskLow: {
+    series: { [of("sluice_data_dir_free_bytes")]: `${10 * 2 ** 30}x${hour} ${95 * 2 ** 20}x${minutes}` },
+    within: 1,
+  },
+  SluiceSendersRefused: {
+    series: { [of("sluice_push_refusals_total", `pipeline_id="orders", reason="disk_full"`)]: from(1) },
+    within: 1,
+  },
+  SluiceRequestsInvalid: {
+    series: { [of("sluice_push_refusals_total", `pipeline_id="unknown", reason="no_token"`)]: from(101) },
     within: 1,
   },
   SluiceSuspended: {

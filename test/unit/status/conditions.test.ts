@@ -122,6 +122,24 @@ const briefOf = (left: number, right: number, counters: Partial<PipelineHealth["
   return brief(conditions({ health: { ...health, join, counters: { ...health.counters, ...counters } } }));
 };
 
+test("a pipeline whose senders are refused says why, and is Ready all the same", () => {
+  const refused_senders = {
+    reason: "disk_full",
+    count: 40,
+    since: "2026-01-02T03:04:05.000Z",
+    text: "make room",
+  } as const;
+  expect(conditions({ health: { ...engine.health("orders"), refused_senders } })).toEqual([
+    expect.objectContaining({ type: "Ready", status: "True" }),
+    {
+      type: "SendersRefused",
+      status: "True",
+      reason: "DiskFull",
+      message: "40 requests of senders were refused since 2026-01-02T03:04:05.000Z: make room",
+    },
+  ]);
+});
+
 describe("a pipeline with a join", () => {
   const ready = "Ready True ReconciliationSucceeded";
 

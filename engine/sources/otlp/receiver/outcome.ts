@@ -1,4 +1,5 @@
 import { EngineError } from "../../../core/errors.ts";
+import type { RefusalReason } from "../../../core/refusals.ts";
 import { TurnMissed } from "../../../flow/waiting-line.ts";
 import protobuf from "protobufjs/light.js";
 
@@ -55,13 +56,14 @@ export const answers = {
   busy: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
   stream_full: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
   rate_limited: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
+  disk_full: { http: 503, grpc: "UNAVAILABLE", retryAfter: 5 },
   storage: { http: 503, grpc: "UNAVAILABLE", retryAfter: 5 },
   slow: { http: 408, grpc: "DEADLINE_EXCEEDED" },
   broken_off: { http: 400, grpc: "CANCELLED" },
   /** The sender has gone before its request had its turn: nobody reads this answer. */
   gone: { http: 499, grpc: "CANCELLED" },
   failed: { http: 500, grpc: "INTERNAL" },
-} as const satisfies Record<string, Answer>;
+} as const satisfies Partial<Record<RefusalReason | "stored", Answer>>;
 
 export type OutcomeKind = keyof typeof answers;
 
@@ -118,6 +120,8 @@ export function outcomeOf(error: unknown): Outcome {
       return refusal("rate_limited", error.message);
     case "STREAM_CLOSED":
       return refusal("over", error.message);
+    case "DISK_FULL":
+      return refusal("disk_full", error.message);
     case "PUSH_TOO_LARGE":
       return refusal("never_fits", error.message);
     default:

@@ -20,7 +20,7 @@ export interface Answered {
   pipeline_id: string | undefined;
   signal: Signal;
   transport: Transport;
-  outcome: Outcome["kind"];
+  outcome: Outcome;
   seconds: number;
   /** Bytes of the body: over HTTP as it was received, over gRPC decompressed. */
   bytesIn: number;
@@ -151,7 +151,7 @@ export class Receiver {
       pipeline_id: isKnown ? asked : undefined,
       signal,
       transport,
-      outcome: outcome.kind,
+      outcome,
       seconds: (performance.now() - started) / 1000,
       bytesIn,
       bytesOut: push?.bytes.length ?? 0,
