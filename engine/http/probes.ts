@@ -1,3 +1,5 @@
+import type { IncomingMessage } from "node:http";
+
 /** The answer to a probe: its status, and the word that its document says. */
 export interface ProbeAnswer {
   status: 200 | 503;
@@ -26,4 +28,9 @@ export class Probes {
     if (path !== "/readyz") return undefined;
     return this.isReady ? { status: 200, body: { status: "ready" } } : { status: 503, body: { status: "not ready" } };
   }
+}
+
+/** Whether a request reads, as probes do. */
+export function isRead({ method }: Pick<IncomingMessage, "method">): boolean {
+  return method === "GET" || method === "HEAD";
 }

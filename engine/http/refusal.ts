@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 
 const unwelcome: ReadonlySet<number> = new Set([401, 404, 405, 421]);
 
@@ -7,8 +8,25 @@ export function isUnwelcome(status: number): boolean {
   return unwelcome.has(status);
 }
 
-/** Whether the connection of a request is closed after an answer with `status`. */
-export function closesConnection(request: Pick<IncomingMessage, "complete">, status: number): boolean {
+/** How long a sender that has not sent all is read on after its answer, in milliseconds. */
+const readOn = 1_000;
+
+/**
+ * Whether the connection of a request is closed after an answer with `status`. Where its sender still sends, it is read on for a
+ * second: closed at once, it would be reset, and the sender would not read the answer.
+ */
+export function closesConnection(request: Pick<IncomingMessage, "complete" | "socket">, status: number): boolean {
   // After a body that was not read to its end, the connection cannot carry another request.
+  if (!request.complete) closeSlowly(request.socket);
   return !request.complete || isUnwelcome(status);
+}
+
+/** Has the server close its side after the answer, and the connection a while later. */
+function closeSlowly(socket: Socket): void {
+  // The server calls this when the last answer of a connection is sent, and drops the rest of a body by itself.
+  socket.destroySoon = () => {
+    const timer = setTimeout(() => socket.destroy(), readOn).unref();
+    socket.once("close", () => clearTimeout(timer));
+    socket.end();
+  };
 }

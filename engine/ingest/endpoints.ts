@@ -45,7 +45,7 @@ export class IngestEndpoints {
     this.#backPressure = new BackPressure({ registry, streams, telemetry: recorder });
     const gate = new IngestGate({ registry, streams, backPressure: this.#backPressure, rates: this.#rates });
     this.#gate = gate;
-    this.webhook = new WebhookIntake(new WebhookEndpoint({ gate, tokens, telemetry: recorder }));
+    this.webhook = new WebhookIntake(new WebhookEndpoint({ gate, tokens, telemetry: recorder }), this.#probes);
     const receiver = new Receiver(new OtlpEndpoint({ gate, telemetry: recorder }), otlp);
     this.#receiver = receiver;
     this.otlpHttp = new OtlpHttp(receiver, this.#probes);

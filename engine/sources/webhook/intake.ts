@@ -6,6 +6,8 @@ import { whyNoObject, withoutMark } from "../../event/not-an-object.ts";
 import { Room } from "../../flow/room.ts";
 import { TurnMissed } from "../../flow/waiting-line.ts";
 import { HttpCaller } from "../../http/caller.ts";
+import { isRead, type Probes } from "../../http/probes.ts";
+import { pathOf } from "../../http/target.ts";
 import { closesConnection } from "../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
 import { JsonCheck } from "./json-check.ts";
@@ -60,15 +62,24 @@ type Reply = Stored | Refused;
  */
 export class WebhookIntake {
   readonly #port: WebhookPort;
+  readonly #probes: Probes;
   readonly #limits: BodyLimits = { most: maxBody, arriving: new Room(arrivingBytes) };
 
-  constructor(port: WebhookPort) {
+  constructor(port: WebhookPort, probes: Probes) {
     this.#port = port;
+    this.#probes = probes;
   }
 
   /** Answers one request. Never throws. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pipeline_id = route.exec(request.url?.split("?", 1)[0] ?? "")?.[1];
+    const path = pathOf(request);
+    const probe = this.#probes.answerTo(path);
+    if (probe === undefined) await this.#take(request, response, route.exec(path)?.[1]);
+    else if (isRead(request)) send(response, probe.status, JSON.stringify(probe.body));
+    else answer(request, response, notRead);
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse, pipeline_id: string | undefined): Promise<void> {
     const caller = new HttpCaller(response);
     let reply: Reply;
     try {
@@ -125,6 +136,13 @@ const noRoute: Refused = {
   message: "expected POST /v1/pipelines/<pipeline_id>/topics/input/events",
 };
 
+const notRead: Refused = {
+  status: 405,
+  reason: "no_route",
+  message: "expected GET",
+  headers: { allow: "GET, HEAD" },
+};
+
 const noToken: Refused = {
   status: 401,
   reason: "no_token",
@@ -140,8 +158,8 @@ function refusalOfHeaders({ headers }: IncomingMessage): Refused | undefined {
       message: `expected Content-Type application/json, found ${type ?? "none"}`,
     };
   }
-  const encoding = headers["content-encoding"];
-  if (encoding !== undefined && encoding !== "identity") {
+  const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "";
+  if (encoding !== "" && encoding !== "identity") {
     return {
       status: 415,
       reason: "other_encoding",
@@ -188,13 +206,12 @@ function answer(request: IncomingMessage, response: ServerResponse, reply: Reply
   const { message, headers } = "reason" in reply ? reply : {};
   const body = message === undefined ? "{}" : JSON.stringify({ status, message });
   const connection = closesConnection(request, status) ? { connection: "close" } : {};
+  send(response, status, body, { ...connection, ...headers });
+}
+
+function send(response: ServerResponse, status: number, body: string, headers: Record<string, string> = {}): void {
   const length = Buffer.byteLength(body);
-  response.writeHead(status, {
-    "content-type": "application/json",
-    "content-length": length,
-    ...connection,
-    ...headers,
-  });
+  response.writeHead(status, { "content-type": "application/json", "content-length": length, ...headers });
   response.end(body);
 }
 

@@ -5,6 +5,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { type BeginRequest, sleep } from "../../../engine/index.ts";
+import { corsOrigins, withCors } from "../../listeners/cors.ts";
 import { isLoopback } from "../../listeners/address.ts";
 import { Guard, type Protection } from "../../listeners/guard.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -52,6 +53,9 @@ const grace = 5000;
  */
 const farewell = 500;
 
+/** The listeners that scripts of pages may send to. */
+const takesPages: ReadonlySet<ListenerName> = new Set(["events", "otlp_http"]);
+
 /** Listens for HTTP where the setting `name` says. Throws CliError that says what to do if the system refuses. */
 export async function listenHttp(
   name: HttpListenerName,
@@ -61,7 +65,9 @@ export async function listenHttp(
 ): Promise<Listener> {
   const guard = guardOf(name, settings, { ...protection, greeting: 0 });
   const answers = new OpenAnswers();
-  const handle: RequestListener = (req, res) => {
+  const origins = settings.optional("cors_origins");
+  const answered = origins === undefined || !takesPages.has(name) ? answer : withCors(corsOrigins(origins), answer);
+  const handle = inOrder((req, res) => {
     const { received, ended } = guard.connections.begin(req.socket);
     // Each of these events happens once: `once` would only cost each request a wrapper and a removal.
     req.on("end", received);
@@ -74,8 +80,8 @@ export async function listenHttp(
       // `close` closes idle connections only once: connections that become idle later would delay it.
       if (!server.listening) setImmediate(() => server.closeIdleConnections());
     });
-    answer(req, res);
-  };
+    answered(req, res);
+  });
   const options = { maxHeaderSize, ...times };
   const server: HttpServer = guard.over<HttpServer>(
     () => createServer(options, handle),
@@ -151,6 +157,23 @@ async function listen(
     address: formatListener({ host: address.host, port }),
     isLocal: isLoopback(ip),
     close: () => (closing ??= close().finally(() => guard.close())),
+  };
+}
+
+/**
+ * Begins a request when the one before it on its connection is answered: what was sent behind a request whose answer ends the
+ * connection gets no answer, and so must have no effect.
+ */
+function inOrder(handle: RequestListener): RequestListener {
+  const latest = new WeakMap<Socket, ServerResponse>();
+  return (req, res) => {
+    const before = latest.get(req.socket);
+    latest.set(req.socket, res);
+    if (before === undefined || before.writableFinished) return handle(req, res);
+    before.once("finish", () => {
+      // By now the server has closed its side where that answer was the last one.
+      if (!req.socket.writableEnded && !req.socket.destroyed) handle(req, res);
+    });
   };
 }
 

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
-import type { Probes } from "../../../http/probes.ts";
+import { pathOf } from "../../../http/target.ts";
+import { isRead, type Probes } from "../../../http/probes.ts";
 import { HttpCaller } from "../../../http/caller.ts";
 import { closesConnection } from "../../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
@@ -50,7 +51,7 @@ export class OtlpHttp {
 
   /** Answers one request. Never throws. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url?.split("?", 1)[0] ?? "";
+    const path = pathOf(request);
     const signal = signals.get(path);
     if (signal !== undefined && request.method === "POST") await this.#export(signal, request, response);
     else answer(request, response, this.#replyElsewhere(request, path));
@@ -81,6 +82,7 @@ export class OtlpHttp {
     await this.#receiver.admit(request.headers.authorization);
     const { asked, ...known } = about;
     const pipeline_id = this.#receiver.pipelineFor(asked, known.signal);
+    refuseOtherType(headerOf(request, "content-type"));
     const isCompressed = isGzip(headerOf(request, "content-encoding"));
     const body = await readBody(request, this.#limits);
     size.bytesIn = body.length;
@@ -90,12 +92,15 @@ export class OtlpHttp {
   /** The answer to a request that is not an export. */
   #replyElsewhere(request: IncomingMessage, path: string): Reply {
     const probe = this.#probes.answerTo(path);
-    if (probe !== undefined && request.method === "GET") {
+    if (probe !== undefined && isRead(request)) {
       return { status: probe.status, type: types.json, body: JSON.stringify(probe.body) };
     }
-    const allow = probe === undefined ? "POST" : "GET";
+    const allow = probe === undefined ? "POST" : "GET, HEAD";
     if (probe !== undefined || signals.has(path)) {
-      return { ...errorReply(405, 12, `expected ${allow}`, encodingOf(request)), headers: { allow } };
+      return {
+        ...errorReply(405, 12, `expected ${probe === undefined ? "POST" : "GET"}`, encodingOf(request)),
+        headers: { allow },
+      };
     }
     return errorReply(404, 5, `expected one of ${[...signals.keys()].join(", ")}`, encodingOf(request));
   }
@@ -112,6 +117,17 @@ function headerOf({ headers }: IncomingMessage, name: string): string | undefine
 
 function encodingOf({ headers }: IncomingMessage): Encoding {
   return headers["content-type"]?.trim().toLowerCase().startsWith(types.protobuf) === true ? "protobuf" : "json";
+}
+
+/** Types of bytes that are no JSON. Anything else that is not protobuf is read as JSON, whatever it says that it is. */
+const binary = /protobuf|octet-stream|grpc/i;
+
+/** Throws Refused for protobuf that is sent as something else: read as JSON, it would be answered that it is malformed. */
+function refuseOtherType(type = ""): void {
+  const [name = ""] = type.split(";", 1);
+  if (type.trim().toLowerCase().startsWith(types.protobuf) || !binary.test(name)) return;
+  const expected = `expected Content-Type ${types.protobuf} or ${types.json}`;
+  throw new Refused("other_type", `${expected}, found ${JSON.stringify(name.trim())}`);
 }
 
 /** Throws Refused for any other encoding. */

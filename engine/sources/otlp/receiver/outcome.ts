@@ -47,6 +47,7 @@ export const answers = {
   /** The pipeline is between its deletion and its creation. */
   recreating: { http: 503, grpc: "UNAVAILABLE", retryAfter: 5 },
   malformed: { http: 400, grpc: "INVALID_ARGUMENT" },
+  other_type: { http: 415, grpc: "INVALID_ARGUMENT" },
   other_encoding: { http: 415, grpc: "UNIMPLEMENTED" },
   /** The body, after decompression. */
   too_large: { http: 413, grpc: "RESOURCE_EXHAUSTED" },
