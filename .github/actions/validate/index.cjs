@@ -5452,9 +5452,9 @@ var require_compile = __commonJS({
       if (_sch)
         return _sch;
       const rootId = (0, resolve_1.getFullPath)(this.opts.uriResolver, sch.root.baseId);
-      const { es5, lines } = this.opts.code;
+      const { es5, lines: lines2 } = this.opts.code;
       const { ownProperties } = this.opts;
-      const gen = new codegen_1.CodeGen(this.scope, { es5, lines, ownProperties });
+      const gen = new codegen_1.CodeGen(this.scope, { es5, lines: lines2, ownProperties });
       let _ValidationError;
       if (sch.$async) {
         _ValidationError = gen.scopeValue("Error", {
@@ -6961,8 +6961,8 @@ var require_core = __commonJS({
         this._loading = {};
         this._cache = /* @__PURE__ */ new Map();
         opts = this.opts = { ...opts, ...requiredOptions(opts) };
-        const { es5, lines } = this.opts.code;
-        this.scope = new codegen_2.ValueScope({ scope: {}, prefixes: EXT_SCOPE_NAMES, es5, lines });
+        const { es5, lines: lines2 } = this.opts.code;
+        this.scope = new codegen_2.ValueScope({ scope: {}, prefixes: EXT_SCOPE_NAMES, es5, lines: lines2 });
         this.logger = getLogger(opts.logger);
         const formatOpt = opts.validateFormats;
         opts.validateFormats = false;
@@ -9518,6 +9518,10 @@ var init_live_state_schema = __esm({
           properties: {
             kind: { enum: ["git", "dir"] },
             url: { type: "string" },
+            redirected: {
+              type: "string",
+              description: "Where its server redirected at the last poll; absent where it did not."
+            },
             path: { type: "string", description: "The folder in the repository." },
             branch: { type: "string" },
             tag: { type: "string" },
@@ -9527,7 +9531,7 @@ var init_live_state_schema = __esm({
         revision: { type: "string", description: "The revision that was attempted last; absent before the first." },
         max_deletions: {
           type: "object",
-          description: "How many pipelines one revision may delete: the greater of both.",
+          description: "How many pipelines one revision may delete.",
           required: ["count", "share"],
           properties: {
             count: { type: "integer", minimum: 0 },
@@ -9536,6 +9540,10 @@ var init_live_state_schema = __esm({
               minimum: 0,
               maximum: 100,
               description: "Percent of the pipelines that are owned."
+            },
+            both: {
+              enum: ["lesser"],
+              description: "Which of both counts, and at least 1; absent for the greater."
             }
           }
         },
@@ -9548,6 +9556,22 @@ var init_live_state_schema = __esm({
           type: "object",
           description: "The pipelines that were created from files, or taken over, by id.",
           additionalProperties: { $ref: "#/definitions/entry" }
+        },
+        not_read: {
+          type: "object",
+          description: "What was not read of the last revision, such as links and submodules, by its path.",
+          additionalProperties: {
+            type: "object",
+            required: ["may_hold"],
+            properties: {
+              version: { type: "string", description: "The hash of what is there; absent where that is not known." },
+              may_hold: {
+                type: "array",
+                items: { type: "string" },
+                description: "Pipelines that may have moved there: their files went in the revision in which it came or changed."
+              }
+            }
+          }
         },
         under_way: {
           type: "array",
@@ -10315,8 +10339,8 @@ var init_sluice_config_schema = __esm({
         tag: {
           type: "string",
           minLength: 1,
-          description: "tag to follow, instead of a branch; a moved tag is followed and logged",
-          "x-argument": "NAME",
+          description: 'tag to follow, instead of a branch: its name; or a range of versions such as "v1.*", or a pattern such as "release-*", of which the newest tag is followed. A moved tag is followed and logged',
+          "x-argument": "NAME|RANGE",
           "x-commands": ["run"]
         },
         commit: {
@@ -10408,6 +10432,17 @@ var init_sluice_config_schema = __esm({
           description: "plain folder of pipelines to watch, instead of a Git repository",
           "x-argument": "PATH",
           "x-commands": ["run"]
+        },
+        dir_settle: {
+          type: "string",
+          format: "duration",
+          "x-from": "1s",
+          "x-to": "1h",
+          default: "10s",
+          description: "how long the folder of --dir must have stood still before a removal counts, as does whatever else nothing brings back: longer than the longest pause of a copy",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 1s to 1h, such as "10s"'
         },
         data_dir: {
           type: "string",
@@ -10524,7 +10559,7 @@ var init_sluice_config_schema = __esm({
           type: "string",
           pattern: "^([0-9]{1,6}|(100|[0-9]{1,2})%|[0-9]{1,6} or (100|[0-9]{1,2})%)$",
           default: "5 or 20%",
-          description: "most pipelines that one revision may delete by removing their files: a number, a share of all owned pipelines, or the greater of both; beyond it, none is deleted",
+          description: "most pipelines that one revision may delete by removing their files: a number, a share of all owned pipelines, or the greater of both (with --dir the lesser, and at least 1); beyond it, none is deleted",
           "x-argument": "N|N%",
           "x-commands": ["run", "plan"],
           "x-expected": 'a number of pipelines, a share or both, such as "5", "20%" or "5 or 20%"'
@@ -10654,15 +10689,35 @@ var init_sluice_config_schema = __esm({
           "x-commands": ["run"],
           "x-expected": 'a duration from 1s to 24h, such as "90s" or "5m"'
         },
-        otlp_max_concurrent_requests: {
-          type: "integer",
-          minimum: 1,
-          maximum: 1e3,
-          default: 50,
-          description: "OTLP requests that are decoded and stored at once, of at most 4 MiB each; more are refused, to be sent again",
-          "x-argument": "N",
+        cors_origins: {
+          type: "string",
+          pattern: "^(\\*|https?://[A-Za-z0-9.:_-]{1,253}(, ?https?://[A-Za-z0-9.:_-]{1,253}){0,31})$",
+          description: "origins of the pages whose scripts may send events and OTLP over HTTP, with commas, such as https://app.example.com; * for all. Without it, none",
+          "x-argument": "ORIGINS",
           "x-commands": ["run"],
-          "x-expected": "a whole number from 1 to 1000"
+          "x-expected": 'origins with commas, such as "https://app.example.com", or "*"'
+        },
+        stop_delay: {
+          type: "string",
+          format: "duration",
+          "x-from": "0s",
+          "x-to": "10m",
+          default: "0s",
+          description: "how long after SIGTERM everything goes on while /readyz is 503, so that load balancers send no more",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 0s to 10m, such as "10s"'
+        },
+        push_max_wait: {
+          type: "string",
+          format: "duration",
+          "x-from": "100ms",
+          "x-to": "1m",
+          default: "2s",
+          description: "how long a request of a sender waits for its turn to be decoded or stored; then it gets 429. Senders give up after 5 or 10 s",
+          "x-argument": "DURATION",
+          "x-commands": ["run"],
+          "x-expected": 'a duration from 100ms to 1m, such as "2s"'
         },
         push_events_per_second: {
           type: "integer",
@@ -15785,10 +15840,10 @@ var init_build = __esm({
             else out += sub.appendTo();
             break;
           case Regexp2.Op.ALTERNATE: {
-            let sep3 = "";
+            let sep4 = "";
             for (let sub of this.subs) {
-              out += sep3;
-              sep3 = "|";
+              out += sep4;
+              sep4 = "|";
               out += sub.appendTo();
             }
             break;
@@ -20345,8 +20400,8 @@ var init_access = __esm({
 
 // engine/expression/compile/members.ts
 function compileChain(compiler, node, scope) {
-  const link = compileLink(compiler, node, scope);
-  return mayEnd(node) ? (frame) => link(frame) ?? null : link;
+  const link2 = compileLink(compiler, node, scope);
+  return mayEnd(node) ? (frame) => link2(frame) ?? null : link2;
 }
 function compileLink(compiler, node, scope) {
   const continues = isLink(node.object) && !(node.kind === "member" && node.computed);
@@ -24832,9 +24887,9 @@ function* skipAuth(document2) {
   }
 }
 function* disabledJoin(document2) {
-  const join14 = document2.get("join");
-  if (join14.get("enabled").value !== false || join14.members().length < 2) return;
-  yield noEffect(join14.get("enabled"), "true, for the settings beside it to count", "false");
+  const join15 = document2.get("join");
+  if (join15.get("enabled").value !== false || join15.members().length < 2) return;
+  yield noEffect(join15.get("enabled"), "true, for the settings beside it to count", "false");
 }
 function* cpu(document2) {
   const amounts3 = components(document2).flatMap((component) => [
@@ -25959,8 +26014,8 @@ function createdOrder({ config, options, place }) {
     })
   ];
 }
-function keyColumns({ transforms, join: join14, sink: { mapping: mapping3 } }) {
-  if (join14 !== void 0) return [];
+function keyColumns({ transforms, join: join15, sink: { mapping: mapping3 } }) {
+  if (join15 !== void 0) return [];
   const columnOf2 = (field2) => mapping3.find(({ name: name3 }) => name3 === field2)?.column_name;
   const columns = transforms.flatMap((transform) => {
     if (transform.type !== "dedup") return [];
@@ -26913,10 +26968,10 @@ function rulesAmong(files) {
 }
 function pathsIgnoredBy({ path: path2, bytes }, paths) {
   const folder = path2.slice(0, -ignoreFile.length);
-  const lines = Buffer.from(bytes.subarray(0, mostBytes)).toString("utf8").split(/\r?\n/).filter(isBounded);
+  const lines2 = Buffer.from(bytes.subarray(0, mostBytes)).toString("utf8").split(/\r?\n/).filter(isBounded);
   const below = paths.filter((one2) => one2 !== path2 && one2.startsWith(folder));
-  if (lines.length * below.length > mostTries) return "costly";
-  const patterns = (0, import_ignore.default)().add(lines);
+  if (lines2.length * below.length > mostTries) return "costly";
+  const patterns = (0, import_ignore.default)().add(lines2);
   return below.filter((one2) => patterns.ignores(one2.slice(folder.length)));
 }
 function isBounded(line2) {
@@ -27517,8 +27572,8 @@ var init_parse_json = __esm({
       #read() {
         token4.lastIndex = this.#offset;
         const match3 = token4.exec(this.#source.text);
-        const [whole4 = "", mark3 = "", quoted4, word] = match3 ?? [];
-        const text5 = quoted4 ?? word;
+        const [whole4 = "", mark3 = "", quoted5, word] = match3 ?? [];
+        const text5 = quoted5 ?? word;
         const at2 = this.#offset + whole4.length - mark3.length - (text5?.length ?? 0);
         if (match3 === null)
           return {
@@ -28046,12 +28101,12 @@ function getDoubleQuotedValue(input, start, end2) {
 function getBlockValue(input, start, end2, indent, chomping, folded2) {
   const textIndent = indent < 0 ? 0 : indent;
   const region = input.slice(start, end2).replace(/\r\n?/g, "\n");
-  const lines = region === "" ? [] : (region.endsWith("\n") ? region.slice(0, -1) : region).split("\n");
+  const lines2 = region === "" ? [] : (region.endsWith("\n") ? region.slice(0, -1) : region).split("\n");
   let result2 = "";
   let didReadContent = false;
   let emptyLines = 0;
   let atMoreIndented = false;
-  for (const line2 of lines) {
+  for (const line2 of lines2) {
     let column = 0;
     while (column < textIndent && line2.charCodeAt(column) === 32) column++;
     if (indent < 0 || column >= line2.length) {
@@ -30153,8 +30208,8 @@ var init_parse_yaml = __esm({
       }
       #scalar(event) {
         const text5 = event.valueStart < 0 ? "" : getScalarValue(this.#source.text, event);
-        const quoted4 = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
-        const at2 = quoted4 ? event.valueStart - 1 : event.valueStart;
+        const quoted5 = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
+        const at2 = quoted5 ? event.valueStart - 1 : event.valueStart;
         if (event.tagStart >= 0) return { kind: "scalar", at: at2, value: this.#tagged(event, text5) };
         if (event.style !== SCALAR_STYLE.PLAIN) return { kind: "scalar", at: at2, value: text5 };
         for (const tag of scalarTags) {
@@ -30492,9 +30547,9 @@ var init_part = __esm({
 
 // reconciler/migrate/join.ts
 function sidesOf(root) {
-  const join14 = root.get("join");
-  if (!join14.get("enabled").isOn) return void 0;
-  const sources = join14.get("sources").items();
+  const join15 = root.get("join");
+  if (!join15.get("enabled").isOn) return void 0;
+  const sources = join15.get("sources").items();
   const [lefts, rights] = ["left", "right"].map(
     (side) => sources.filter((one2) => one2.get("orientation").text === side)
   );
@@ -30502,10 +30557,10 @@ function sidesOf(root) {
   if (left !== void 0 && right !== void 0 && lefts?.length === 1 && rights?.length === 1) return { left, right };
   const expected3 = "one source with orientation left and one with orientation right";
   const found2 = `${lefts?.length} left and ${rights?.length} right among ${sources.length} sources`;
-  throw new MigrationError("join", [{ path: join14.get("sources").path, expected: expected3, found: found2 }]);
+  throw new MigrationError("join", [{ path: join15.get("sources").path, expected: expected3, found: found2 }]);
 }
 function joinOf(root, { left, right }, outputs3) {
-  const join14 = root.get("join");
+  const join15 = root.get("join");
   const fields = outputs3.map(
     ({ entry: { source_id, name: name3, field: field2 }, output_name, from }) => mapping(
       {
@@ -30517,18 +30572,18 @@ function joinOf(root, { left, right }, outputs3) {
     )
   );
   const members = {
-    enabled: leaf(true, join14.get("enabled")),
-    type: text3(join14.get("type")),
-    left_source: sideOf(left, join14),
-    right_source: sideOf(right, join14),
+    enabled: leaf(true, join15.get("enabled")),
+    type: text3(join15.get("type")),
+    left_source: sideOf(left, join15),
+    right_source: sideOf(right, join15),
     output_fields: list2(fields, root.get("schema", "fields"))
   };
-  return mapping(members, join14);
+  return mapping(members, join15);
 }
-function sideOf(side, join14) {
+function sideOf(side, join15) {
   const [source_id, key] = [text3(side.get("source_id")), text3(side.get("join_key"))];
   const part2 = mapping({ source_id, key, time_window: text3(side.get("time_window")) }, side);
-  return { ...part2, keeps: [join14.get("sources").path, ...part2.keeps, side.get("orientation").path] };
+  return { ...part2, keeps: [join15.get("sources").path, ...part2.keeps, side.get("orientation").path] };
 }
 function joinOutputs3(entries, columnOf2, warn) {
   const outputs3 = entries.map((entry3) => ({ entry: entry3, output_name: columnOf2(entry3).text, from: columnOf2(entry3) }));
@@ -30883,8 +30938,8 @@ function decodedBase64(encoded) {
   const digits2 = encoded.replaceAll(/[\r\n]/g, "");
   const bytes = Buffer.from(digits2, "base64");
   const decoded3 = bytes.toString("utf8");
-  const isSame3 = bytes.toString("base64") === digits2 && Buffer.from(decoded3, "utf8").equals(bytes);
-  return isSame3 && decoded3 !== "" && !new RegExp("\\p{Cc}", "u").test(decoded3) ? decoded3 : void 0;
+  const isSame5 = bytes.toString("base64") === digits2 && Buffer.from(decoded3, "utf8").equals(bytes);
+  return isSame5 && decoded3 !== "" && !new RegExp("\\p{Cc}", "u").test(decoded3) ? decoded3 : void 0;
 }
 var init_sink2 = __esm({
   "reconciler/migrate/sink.ts"() {
@@ -31149,9 +31204,9 @@ function isRefused(problems) {
   return problems.some(({ severity }) => severity === "error");
 }
 function idsIn(text5) {
-  const lines = text5.matchAll(/^[ \t]*["']?pipeline_id["']?[ \t]*:[ \t]*["']?([a-z][a-z0-9-]{4,39})\b/gm);
+  const lines2 = text5.matchAll(/^[ \t]*["']?pipeline_id["']?[ \t]*:[ \t]*["']?([a-z][a-z0-9-]{4,39})\b/gm);
   const ids = /* @__PURE__ */ new Set();
-  for (const [, id = ""] of lines) if (ids.add(id).size === maxDocuments) break;
+  for (const [, id = ""] of lines2) if (ids.add(id).size === maxDocuments) break;
   return [...ids];
 }
 function unreadable2(obstacle, text5 = "") {
@@ -31381,7 +31436,7 @@ function wantedOf(files, { paths }) {
 }
 function desiredState(files, { paths: ignored, costly }) {
   const documents = files.flatMap((file) => file.documents);
-  const unread = [...costly.map(costlyRules), ...files.flatMap((file) => file.unread ?? [])];
+  const unread2 = [...costly.map(costlyRules), ...files.flatMap((file) => file.unread ?? [])];
   const hidden3 = files.flatMap(({ file, ids }) => ids === void 0 ? [] : [{ path: file.path, ids }]);
   const together2 = problemsBetween(documents.map(({ claims }) => claims));
   const checked = documents.map((document2) => {
@@ -31391,8 +31446,8 @@ function desiredState(files, { paths: ignored, costly }) {
   const refused = checked.filter((one2) => one2.isRefused).map((one2) => refusedDocument(one2.document, one2.problems));
   return {
     pipelines: checked.flatMap((one2) => one2.isRefused ? [] : one2.document.pipeline ?? []).toSorted((a, b3) => a.pipeline_id < b3.pipeline_id ? -1 : 1),
-    refused: [...unread, ...refused],
-    problems: [...unread, ...checked].flatMap(({ problems }) => problems).toSorted(byPlace),
+    refused: [...unread2, ...refused],
+    problems: [...unread2, ...checked].flatMap(({ problems }) => problems).toSorted(byPlace),
     ...ignored.length > 0 && { ignored },
     ...hidden3.length > 0 && { hidden: hidden3 }
   };
@@ -31450,11 +31505,11 @@ var init_load = __esm({
       constructor(reader = readerInThisThread) {
         this.#reader = reader;
       }
-      /** Rejects when `signal` aborts. */
-      async load(files, signal, variables = noVariables) {
+      /** `unread`: further paths that a `.sluiceignore` may name. Rejects when `signal` aborts. */
+      async load(files, signal, variables = noVariables, unread2 = []) {
         if (variables !== this.#variables) this.#known = /* @__PURE__ */ new Map();
         this.#variables = variables;
-        const ignored = await this.#ignored(files, signal);
+        const ignored = await this.#ignored(files, unread2, signal);
         const wanted = wantedOf(files, ignored);
         const room = new Room();
         const loaded = wanted.map((file) => this.#knownOf(file)).map((known2) => known2 && room.admit(known2));
@@ -31470,10 +31525,10 @@ var init_load = __esm({
         return desiredState(complete, ignored);
       }
       /** The same as last time while the rules and the paths are the same. */
-      async #ignored(files, signal) {
+      async #ignored(files, unread2, signal) {
         const rules4 = rulesAmong(files);
         if (rules4.length === 0) return nothingIgnored;
-        const paths = pathsOf(files);
+        const paths = [...pathsOf(files), ...unread2];
         const known2 = this.#ignoring;
         const isKnown = (0, import_node_util6.isDeepStrictEqual)(known2.paths, paths) && rules4.every(({ bytes }, at2) => isSame2(known2.rules[at2].bytes, bytes));
         if (!isKnown) this.#ignoring = { rules: rules4, paths, found: await this.#reader.ignored(rules4, paths, signal) };
@@ -31701,8 +31756,8 @@ function coerce({ type }, given4) {
   return value;
 }
 function mapping2(given4) {
-  const lines = given4.flatMap((text5) => text5.split("\n")).filter((line2) => line2 !== "");
-  const pairs2 = lines.map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
+  const lines2 = given4.flatMap((text5) => text5.split("\n")).filter((line2) => line2 !== "");
+  const pairs2 = lines2.map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
   return Object.fromEntries(pairs2.map(([, name3 = "", value = ""]) => [name3, value]));
 }
 function problemsOf3(given4) {
@@ -31754,7 +31809,7 @@ var init_resolve_settings = __esm({
       listener: (text5) => parseListener(text5) !== void 0
     };
     replaced2 = {
-      repo: ["dir"],
+      repo: ["dir", "dir_settle"],
       dir: ["repo", ...ofRepository],
       branch: ["tag", "commit"],
       tag: ["branch", "commit"],
@@ -31927,6 +31982,224 @@ var init_variables2 = __esm({
     init_resolve_settings();
     init_settings();
     init_settings_file();
+  }
+});
+
+// reconciler/git/revision.ts
+function filesOf({ files, hidden: hidden3 = [] }) {
+  return [...files, ...hidden3];
+}
+function unreadPaths({ skipped }) {
+  return skipped.flatMap(({ path: path2 }) => [path2, `${path2}/`]);
+}
+var lasting, SourceError;
+var init_revision = __esm({
+  "reconciler/git/revision.ts"() {
+    "use strict";
+    lasting = /* @__PURE__ */ new Set([
+      "URLInvalid",
+      "InvalidPath",
+      "TooLarge",
+      "Redirected",
+      "SignatureMissing",
+      "SignatureInvalid",
+      "SignatureKeyUnknown",
+      "SignatureKeyExpired",
+      "SignatureKeyRevoked",
+      "NotDescendant",
+      "AncestryUnknown"
+    ]);
+    SourceError = class extends Error {
+      reason;
+      /** Milliseconds from now during which the remote must not be polled (`Retry-After`). */
+      retryAfter;
+      constructor(reason2, message, { retryAfter } = {}) {
+        super(message);
+        this.name = "SourceError";
+        this.reason = reason2;
+        if (retryAfter !== void 0) this.retryAfter = retryAfter;
+      }
+      /** True if a retry fails until a person changes something. */
+      get stalls() {
+        return lasting.has(this.reason);
+      }
+    };
+  }
+});
+
+// reconciler/git/limits.ts
+function isCandidate(path2) {
+  return /\.(ya?ml|json)$/i.test(path2) || /(^|\/)\.sluiceignore$/.test(path2);
+}
+function checkLimits(files, limits2, where) {
+  if (files.length > limits2.files) {
+    throw new SourceError(
+      "TooLarge",
+      `${where} holds ${files.length} YAML and JSON files, at most ${limits2.files} are read: watch a folder of it with --path`
+    );
+  }
+  const total = files.reduce((sum3, file) => sum3 + file.bytes, 0);
+  if (total > limits2.bytes) {
+    throw new SourceError(
+      "TooLarge",
+      `${where} holds ${total} bytes of YAML and JSON, at most ${limits2.bytes} are read: watch a folder of it with --path`
+    );
+  }
+}
+var defaultLimits, defaultMaxSize;
+var init_limits2 = __esm({
+  "reconciler/git/limits.ts"() {
+    "use strict";
+    init_revision();
+    defaultLimits = { files: 1e4, fileBytes: 4 << 20, bytes: 128 << 20 };
+    defaultMaxSize = 1 << 30;
+  }
+});
+
+// reconciler/git/tree.ts
+function parseTree(output, limits2, isWanted = isCandidate) {
+  const files = [];
+  const skipped = [];
+  for (const entry3 of output.split("\0")) {
+    const match3 = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.+)$/s.exec(entry3);
+    if (match3 === null) continue;
+    const [, mode = "", object2 = "", size = "", path2 = ""] = match3;
+    const bytes = Number(size);
+    if (mode === "160000") skipped.push({ path: path2, reason: submodule, version: object2 });
+    else if (mode === "120000") skipped.push({ path: path2, reason: link, version: object2 });
+    else if (!isWanted(path2)) continue;
+    else if (bytes > limits2.fileBytes) skipped.push({ path: path2, reason: tooLarge2(bytes, limits2), version: object2 });
+    else files.push({ path: path2, object: object2, bytes });
+  }
+  return { files, skipped };
+}
+async function withLinkTargets(git, folder, sha, skipped, signal) {
+  const links = skipped.filter(({ path: path2, reason: reason2 }) => reason2 === link && !path2.includes("\n"));
+  if (links.length === 0) return [...skipped];
+  const questions = links.map(({ path: path2 }) => `${sha}:${path2}`);
+  const targets = readTargets(await git.targets(folder, questions, signal), links.length);
+  const found2 = new Map(links.map(({ path: path2 }, index) => [path2, targets[index]]));
+  return skipped.map((one2) => {
+    const version = found2.get(one2.path);
+    return version === void 0 ? one2 : { ...one2, version };
+  });
+}
+function readTargets(output, count) {
+  const lines2 = output.split("\n");
+  return Array.from({ length: count }, () => {
+    const line2 = lines2.shift() ?? "";
+    const bytes = /^(?:symlink|dangling|loop|notdir) (\d+)$/.exec(line2)?.[1];
+    for (let left = Number(bytes ?? -1); left >= 0; ) left -= Buffer.byteLength(lines2.shift() ?? "", "utf8") + 1;
+    return /^([0-9a-f]{40,64}) \w+ \d+$/.exec(line2)?.[1];
+  });
+}
+function tooLarge2(bytes, limits2) {
+  return `a file of ${bytes} bytes, at most ${limits2.fileBytes} are read: a pipeline file has some kilobytes`;
+}
+function parseBatch(output, files) {
+  let at2 = 0;
+  return files.map(({ path: path2, object: object2, bytes }) => {
+    const header = `${object2} blob ${bytes}
+`;
+    const start = at2 + header.length;
+    const end2 = start + bytes;
+    if (output.toString("latin1", at2, start) !== header || end2 >= output.length) {
+      throw new Error(`object ${object2} of ${path2} is missing or damaged`);
+    }
+    at2 = end2 + 1;
+    return { object: object2, bytes: Buffer.from(output.subarray(start, end2)) };
+  });
+}
+var submodule, link, Blobs;
+var init_tree = __esm({
+  "reconciler/git/tree.ts"() {
+    "use strict";
+    init_limits2();
+    submodule = "a submodule, which is not entered: keep pipeline files in this repository";
+    link = "a symbolic link, which is not followed: put the file itself here";
+    Blobs = class {
+      #known = /* @__PURE__ */ new Map();
+      /** The contents of `files` from the repository in `folder`, in their order, each as the same buffer as last time. */
+      async read(git, folder, files, signal) {
+        const contents2 = /* @__PURE__ */ new Map();
+        const unknown2 = /* @__PURE__ */ new Map();
+        for (const file of files) {
+          const known2 = this.#known.get(file.object);
+          if (known2 === void 0) unknown2.set(file.object, file);
+          else contents2.set(file.object, known2);
+        }
+        if (unknown2.size > 0) {
+          const output = await git.contents(folder, [...unknown2.keys()], signal);
+          for (const { object: object2, bytes } of parseBatch(output, [...unknown2.values()])) contents2.set(object2, bytes);
+        }
+        this.#known = contents2;
+        return files.map(({ object: object2 }) => contents2.get(object2));
+      }
+    };
+  }
+});
+
+// reconciler/git/folder/hidden.ts
+function isHidden2(name3) {
+  return name3.startsWith(".") && name3 !== ".sluiceignore";
+}
+function isNeverRead(name3) {
+  return name3 === ".git" || name3.startsWith("..");
+}
+var init_hidden = __esm({
+  "reconciler/git/folder/hidden.ts"() {
+    "use strict";
+  }
+});
+
+// reconciler/git/folder/stillness.ts
+function isSame3(before, now) {
+  return before.digest === now.digest && firstDifference(before.looks, now.looks) === void 0;
+}
+function firstDifference(before, now) {
+  for (const [path2, text5] of now) if (before.get(path2) !== text5) return path2;
+  for (const path2 of before.keys()) if (!now.has(path2)) return path2;
+  return void 0;
+}
+var Stillness;
+var init_stillness = __esm({
+  "reconciler/git/folder/stillness.ts"() {
+    "use strict";
+    Stillness = class {
+      #settle;
+      #now;
+      #seen;
+      /** When the folder moved last, as far as is known. */
+      #since = 0;
+      #changed;
+      /** `settle`: milliseconds that the folder has to stand still. `now`: a monotonic clock, in milliseconds. */
+      constructor(settle, now) {
+        this.#settle = settle;
+        this.#now = now;
+      }
+      /** Notes a change that was reported, which two readings may not show: a file that is removed and comes back. */
+      moved(path2) {
+        this.#since = this.#now();
+        this.#changed = path2;
+      }
+      /** Forgets what was seen: the folder cannot be read. */
+      lost() {
+        this.#seen = void 0;
+        this.#changed = void 0;
+      }
+      /** Takes a reading that has just ended. Undefined where the folder has settled. */
+      seen(reading) {
+        const before = this.#seen;
+        this.#seen = reading;
+        if (before === void 0 || !isSame3(before, reading)) {
+          this.#since = this.#now();
+          this.#changed = before && firstDifference(before.looks, reading.looks);
+        }
+        const at2 = this.#since + this.#settle;
+        if (reading.began >= at2) return void 0;
+        return { after: this.#settle, at: at2, ...this.#changed !== void 0 && { changed: this.#changed } };
+      }
+    };
   }
 });
 
@@ -32718,9 +32991,9 @@ var init_handler = __esm({
         if (this.fsw.closed) {
           return;
         }
-        const dirname8 = sp.dirname(file);
+        const dirname9 = sp.dirname(file);
         const basename5 = sp.basename(file);
-        const parent = this.fsw._getWatchedDir(dirname8);
+        const parent = this.fsw._getWatchedDir(dirname9);
         let prevStats = stats;
         if (parent.has(basename5))
           return;
@@ -32747,7 +33020,7 @@ var init_handler = __esm({
                 prevStats = newStats2;
               }
             } catch (error2) {
-              this.fsw._remove(dirname8, basename5);
+              this.fsw._remove(dirname9, basename5);
             }
           } else if (parent.has(basename5)) {
             const at2 = newStats.atimeMs;
@@ -32876,7 +33149,7 @@ var init_handler = __esm({
        * @param realpath
        * @returns closer for the watcher instance.
        */
-      async _handleDir(dir, stats, initialAdd, depth2, target, wh, realpath9) {
+      async _handleDir(dir, stats, initialAdd, depth2, target, wh, realpath10) {
         const parentDir = this.fsw._getWatchedDir(sp.dirname(dir));
         const tracked = parentDir.has(sp.basename(dir));
         if (!(initialAdd && this.fsw.options.ignoreInitial) && !target && !tracked) {
@@ -32887,7 +33160,7 @@ var init_handler = __esm({
         let throttler;
         let closer;
         const oDepth = this.fsw.options.depth;
-        if ((oDepth == null || depth2 <= oDepth) && !this.fsw._symlinkPaths.has(realpath9)) {
+        if ((oDepth == null || depth2 <= oDepth) && !this.fsw._symlinkPaths.has(realpath10)) {
           if (!target) {
             await this._handleRead(dir, initialAdd, wh, target, dir, depth2, throttler);
             if (this.fsw.closed)
@@ -33596,8 +33869,8 @@ var init_chokidar = __esm({
         }
         return this._userIgnored(path2, stats);
       }
-      _isntIgnored(path2, stat9) {
-        return !this._isIgnored(path2, stat9);
+      _isntIgnored(path2, stat10) {
+        return !this._isIgnored(path2, stat10);
       }
       /**
        * Provides a set of common helpers and properties relating to symlink handling.
@@ -33717,158 +33990,146 @@ var init_chokidar = __esm({
   }
 });
 
-// reconciler/git/revision.ts
-function filesOf({ files, hidden: hidden3 = [] }) {
-  return [...files, ...hidden3];
+// reconciler/git/folder/watch.ts
+async function rootOf(folder) {
+  try {
+    const path2 = await (0, import_promises7.realpath)(folder);
+    const { dev, ino, birthtimeNs } = await (0, import_promises7.stat)(path2, { bigint: true });
+    return { path: path2, identity: `${path2} ${dev} ${ino} ${birthtimeNs}` };
+  } catch {
+    return void 0;
+  }
 }
-var lasting, SourceError;
-var init_revision = __esm({
-  "reconciler/git/revision.ts"() {
+function isLink2(path2) {
+  return (0, import_node_fs4.lstatSync)(path2, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+}
+var import_node_fs4, import_promises7, import_node_path4, lookEvery, longestWait2, FolderWatch;
+var init_watch = __esm({
+  "reconciler/git/folder/watch.ts"() {
     "use strict";
-    lasting = /* @__PURE__ */ new Set([
-      "URLInvalid",
-      "InvalidPath",
-      "TooLarge",
-      "Redirected",
-      "SignatureMissing",
-      "SignatureInvalid",
-      "SignatureKeyUnknown",
-      "SignatureKeyExpired",
-      "SignatureKeyRevoked",
-      "NotDescendant",
-      "AncestryUnknown"
-    ]);
-    SourceError = class extends Error {
-      reason;
-      /** Milliseconds from now during which the remote must not be polled (`Retry-After`). */
-      retryAfter;
-      constructor(reason2, message, { retryAfter } = {}) {
-        super(message);
-        this.name = "SourceError";
-        this.reason = reason2;
-        if (retryAfter !== void 0) this.retryAfter = retryAfter;
-      }
-      /** True if a retry fails until a person changes something. */
-      get stalls() {
-        return lasting.has(this.reason);
-      }
-    };
-  }
-});
-
-// reconciler/git/limits.ts
-function isCandidate(path2) {
-  return /\.(ya?ml|json)$/i.test(path2) || /(^|\/)\.sluiceignore$/.test(path2);
-}
-function checkLimits(files, limits2, where) {
-  if (files.length > limits2.files) {
-    throw new SourceError(
-      "TooLarge",
-      `${where} holds ${files.length} YAML and JSON files, at most ${limits2.files} are read: watch a folder of it with --path`
-    );
-  }
-  const total = files.reduce((sum3, file) => sum3 + file.bytes, 0);
-  if (total > limits2.bytes) {
-    throw new SourceError(
-      "TooLarge",
-      `${where} holds ${total} bytes of YAML and JSON, at most ${limits2.bytes} are read: watch a folder of it with --path`
-    );
-  }
-}
-var defaultLimits, defaultMaxSize;
-var init_limits2 = __esm({
-  "reconciler/git/limits.ts"() {
-    "use strict";
-    init_revision();
-    defaultLimits = { files: 1e4, fileBytes: 4 << 20, bytes: 128 << 20 };
-    defaultMaxSize = 1 << 30;
-  }
-});
-
-// reconciler/git/tree.ts
-function parseTree(output, limits2, isWanted = isCandidate) {
-  const files = [];
-  const skipped = [];
-  for (const entry3 of output.split("\0")) {
-    const match3 = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.+)$/s.exec(entry3);
-    if (match3 === null) continue;
-    const [, mode = "", object2 = "", size = "", path2 = ""] = match3;
-    const bytes = Number(size);
-    if (mode === "160000")
-      skipped.push({ path: path2, reason: "a submodule, which is not entered: keep pipeline files in this repository" });
-    else if (mode === "120000")
-      skipped.push({ path: path2, reason: "a symbolic link, which is not followed: put the file itself here" });
-    else if (!isWanted(path2)) continue;
-    else if (bytes > limits2.fileBytes) skipped.push({ path: path2, reason: tooLarge2(bytes, limits2) });
-    else files.push({ path: path2, object: object2, bytes });
-  }
-  return { files, skipped };
-}
-function tooLarge2(bytes, limits2) {
-  return `a file of ${bytes} bytes, at most ${limits2.fileBytes} are read: a pipeline file has some kilobytes`;
-}
-function parseBatch(output, files) {
-  let at2 = 0;
-  return files.map(({ path: path2, object: object2, bytes }) => {
-    const header = `${object2} blob ${bytes}
-`;
-    const start = at2 + header.length;
-    const end2 = start + bytes;
-    if (output.toString("latin1", at2, start) !== header || end2 >= output.length) {
-      throw new Error(`object ${object2} of ${path2} is missing or damaged`);
-    }
-    at2 = end2 + 1;
-    return { object: object2, bytes: Buffer.from(output.subarray(start, end2)) };
-  });
-}
-var Blobs;
-var init_tree = __esm({
-  "reconciler/git/tree.ts"() {
-    "use strict";
+    import_node_fs4 = require("node:fs");
+    import_promises7 = require("node:fs/promises");
+    import_node_path4 = require("node:path");
+    init_chokidar();
     init_limits2();
-    Blobs = class {
-      #known = /* @__PURE__ */ new Map();
-      /** The contents of `files` from the repository in `folder`, in their order, each as the same buffer as last time. */
-      async read(git, folder, files, signal) {
-        const contents2 = /* @__PURE__ */ new Map();
-        const unknown2 = /* @__PURE__ */ new Map();
-        for (const file of files) {
-          const known2 = this.#known.get(file.object);
-          if (known2 === void 0) unknown2.set(file.object, file);
-          else contents2.set(file.object, known2);
-        }
-        if (unknown2.size > 0) {
-          const output = await git.contents(folder, [...unknown2.keys()], signal);
-          for (const { object: object2, bytes } of parseBatch(output, [...unknown2.values()])) contents2.set(object2, bytes);
-        }
-        this.#known = contents2;
-        return files.map(({ object: object2 }) => contents2.get(object2));
+    init_hidden();
+    lookEvery = 250;
+    longestWait2 = 2e3;
+    FolderWatch = class {
+      #options;
+      #onChange = () => void 0;
+      #looking;
+      #watcher;
+      /** What is watched; undefined where nothing is. */
+      #root;
+      /** Hidden folders, by their real paths, that hold what links lead to. */
+      #linked = /* @__PURE__ */ new Set();
+      #report;
+      /** When the oldest change that is not reported yet came, by the monotonic clock. */
+      #waitsSince;
+      #isClosed = false;
+      constructor(options) {
+        this.#options = options;
+      }
+      /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
+      async begin(onChange) {
+        this.#onChange = onChange;
+        await this.#look();
+        this.#lookLater();
+      }
+      /** Watches the hidden folders of these files too, to which links lead. */
+      followLinks(targets) {
+        const root = this.#root;
+        if (root === void 0) return;
+        const hidden3 = targets.map((target) => (0, import_node_path4.dirname)(target)).filter((folder) => this.#isIgnored(root.path, folder));
+        const fresh = new Set(hidden3);
+        for (const folder of fresh) this.#linked.add(folder);
+        if (fresh.size > 0) this.#watcher?.add([...fresh]);
+      }
+      async close() {
+        this.#isClosed = true;
+        clearTimeout(this.#looking);
+        clearTimeout(this.#report);
+        await this.#unwatch();
+      }
+      #lookLater() {
+        if (this.#isClosed) return;
+        this.#looking = setTimeout(() => {
+          void this.#look().then((isAnother) => {
+            if (isAnother) this.#onChange();
+            this.#lookLater();
+          });
+        }, lookEvery);
+      }
+      /** Begins to watch what is at the path now, if that is not watched; whether it did. Never rejects. */
+      async #look() {
+        const root = await rootOf(this.#options.folder);
+        if (root === void 0 || root.identity === this.#root?.identity || this.#isClosed) return false;
+        await this.#unwatch();
+        await this.#watch(root);
+        return true;
+      }
+      async #watch(root) {
+        this.#root = root;
+        this.#linked.clear();
+        const ignored = (path2) => this.#isIgnored(root.path, path2);
+        const watcher = watch(root.path, { ignoreInitial: true, followSymlinks: false, alwaysStat: true, ignored });
+        this.#watcher = watcher;
+        watcher.on("all", (event, path2, stats) => {
+          if (event === "unlinkDir" && path2 === root.path) this.#root = void 0;
+          this.#changed(root.path, event, path2, stats);
+        });
+        watcher.on("error", () => void 0);
+        await new Promise((ready) => watcher.once("ready", ready));
+      }
+      async #unwatch() {
+        const watcher = this.#watcher;
+        [this.#watcher, this.#root] = [void 0, void 0];
+        await watcher?.close();
+      }
+      /** Hidden files are not watched, except what links lead to, and the links among them. */
+      #isIgnored(root, path2) {
+        const names5 = (0, import_node_path4.relative)(root, path2).split(import_node_path4.sep);
+        if (!names5.some((name3) => isHidden2(name3) && !name3.startsWith(".."))) return false;
+        return names5.includes(".git") || !(this.#linked.has(path2) || this.#linked.has((0, import_node_path4.dirname)(path2)) || isLink2(path2));
+      }
+      #changed(root, event, path2, stats) {
+        const isFile2 = isCandidate(path2) || stats?.isSymbolicLink() === true;
+        if (isFile2) this.#options.onMove((0, import_node_path4.relative)(root, path2));
+        if (isFile2 || event === "unlink" || event === "unlinkDir") this.#tell();
+      }
+      #tell() {
+        const now = performance.now();
+        this.#waitsSince ??= now;
+        clearTimeout(this.#report);
+        const wait2 = Math.min(this.#options.quiet, this.#waitsSince + longestWait2 - now);
+        this.#report = setTimeout(() => {
+          this.#waitsSince = void 0;
+          this.#onChange();
+        }, wait2);
       }
     };
   }
 });
 
-// reconciler/git/folder.ts
+// reconciler/git/folder/folder.ts
 var folder_exports = {};
 __export(folder_exports, {
   Folder: () => Folder
 });
-function isHidden2(name3) {
-  return name3.startsWith(".") && name3 !== ".sluiceignore";
-}
-function isNeverRead(name3) {
-  return name3 === ".git" || name3.startsWith("..");
-}
 async function contents(file) {
   try {
-    const before = await (0, import_promises7.stat)(file);
-    const bytes = await (0, import_promises7.readFile)(file);
-    const after = await (0, import_promises7.stat)(file);
+    const before = await (0, import_promises8.stat)(file);
+    const bytes = await (0, import_promises8.readFile)(file);
+    const after = await (0, import_promises8.stat)(file);
     const stands = before.mtimeMs === after.mtimeMs && before.size === after.size && bytes.length === after.size;
     return stands ? bytes : "a file that is being written: it is read again at the next turn";
   } catch (error2) {
     return `a file that cannot be read: ${said(error2)}`;
   }
+}
+function looksOf({ dev, ino, size, mtimeNs, ctimeNs }) {
+  return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 function unreadable3(folder, error2) {
   return new SourceError("InvalidPath", `--dir ${folder}: expected a folder that can be read: ${said(error2)}`);
@@ -33876,51 +34137,72 @@ function unreadable3(folder, error2) {
 function said(error2) {
   return error2 instanceof Error ? error2.message : String(error2);
 }
-var import_node_crypto4, import_node_fs4, import_promises7, import_node_path4, mostHidden, lookEvery, Folder;
+var import_node_crypto4, import_promises8, import_node_path5, import_node_util8, mostHidden, Folder;
 var init_folder = __esm({
-  "reconciler/git/folder.ts"() {
+  "reconciler/git/folder/folder.ts"() {
     "use strict";
     import_node_crypto4 = require("node:crypto");
-    import_node_fs4 = require("node:fs");
-    import_promises7 = require("node:fs/promises");
-    import_node_path4 = require("node:path");
-    init_chokidar();
+    import_promises8 = require("node:fs/promises");
+    import_node_path5 = require("node:path");
+    import_node_util8 = require("node:util");
     init_limits2();
     init_revision();
     init_tree();
+    init_hidden();
+    init_stillness();
+    init_watch();
     mostHidden = 2e3;
-    lookEvery = 250;
     Folder = class {
       #folder;
       #limits;
-      #quiet;
-      #watcher;
-      #timer;
-      #waiting;
+      #stillness;
+      #now;
+      #watch;
       #last;
       constructor(options) {
-        this.#folder = (0, import_node_path4.resolve)(options.path);
+        this.#folder = (0, import_node_path5.resolve)(options.path);
         this.#limits = options.limits ?? defaultLimits;
-        this.#quiet = options.quiet ?? 200;
+        this.#now = options.now ?? (() => performance.now());
+        const stillness = this.#stillness = new Stillness(options.settle ?? 1e4, this.#now);
+        const onMove = (path2) => stillness.moved(path2);
+        this.#watch = new FolderWatch({ folder: this.#folder, quiet: options.quiet ?? 200, onMove });
       }
       get description() {
         return { kind: "dir", url: this.#folder, path: "." };
       }
       async fetch(signal) {
+        const began = this.#now();
+        try {
+          const { looks, revision } = await this.#read(signal);
+          const settling = this.#stillness.seen({ looks, digest: revision.sha, began });
+          const last2 = this.#last;
+          const isSame5 = last2?.sha === revision.sha;
+          if (isSame5 && (0, import_node_util8.isDeepStrictEqual)(last2.settling, settling)) return last2;
+          const { settling: _before, ...read } = isSame5 ? last2 : revision;
+          this.#last = { ...read, ...settling !== void 0 && { settling } };
+          return this.#last;
+        } catch (error2) {
+          this.#stillness.lost();
+          throw error2;
+        }
+      }
+      async #read(signal) {
         const skipped = [];
         const walk = { root: await this.#root(), skipped, hiddenLeft: mostHidden };
         const found2 = (await this.#walk(walk, "", false)).toSorted((a, b3) => a.path < b3.path ? -1 : 1);
         checkLimits(
-          found2.filter((file) => !file.isHidden),
+          found2.filter((file) => !file.isHidden).map(({ facts }) => ({ bytes: Number(facts.size) })),
           this.#limits,
           this.#folder
         );
         const hash = (0, import_node_crypto4.createHash)("sha256");
         const files = [];
         const hidden3 = [];
-        for (const { path: path2, file, isHidden: isLeftOut } of found2) {
+        const looks = /* @__PURE__ */ new Map();
+        for (const { path: path2, file, facts, isHidden: isLeftOut } of found2) {
           signal.throwIfAborted();
           const bytes = await contents(file);
+          looks.set(path2, `${file} ${looksOf(facts)}`);
           if (typeof bytes === "string") {
             if (!isLeftOut) skipped.push({ path: path2, reason: bytes });
             continue;
@@ -33928,40 +34210,22 @@ var init_folder = __esm({
           hash.update(`${path2}\0${bytes.length}\0`).update(bytes);
           (isLeftOut ? hidden3 : files).push({ path: path2, bytes });
         }
+        this.#watch.followLinks(found2.flatMap(({ file, isLink: isLink3 }) => isLink3 ? [file] : []));
+        for (const { path: path2, reason: reason2 } of skipped) if (!looks.has(path2)) looks.set(path2, reason2);
         const sha = hash.update(JSON.stringify(skipped)).digest("hex");
-        if (this.#last?.sha !== sha) this.#last = { id: `dir@sha256:${sha}`, sha, files, hidden: hidden3, skipped };
-        return this.#last;
+        return { looks, revision: { id: `dir@sha256:${sha}`, sha, files, hidden: hidden3, skipped } };
       }
       /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
-      async watch(onChange) {
-        if ((0, import_node_fs4.existsSync)(this.#folder)) return this.#watchFolder(onChange);
-        this.#waiting = setInterval(() => {
-          if (!(0, import_node_fs4.existsSync)(this.#folder)) return;
-          clearInterval(this.#waiting);
-          void this.#watchFolder(onChange).then(onChange);
-        }, lookEvery);
+      watch(onChange) {
+        return this.#watch.begin(onChange);
       }
-      async #watchFolder(onChange) {
-        const hidden3 = (path2) => (0, import_node_path4.relative)(this.#folder, path2).split(import_node_path4.sep).some((part2) => isHidden2(part2) && !part2.startsWith(".."));
-        const watcher = watch(this.#folder, { ignoreInitial: true, followSymlinks: false, ignored: hidden3 });
-        this.#watcher = watcher;
-        watcher.on("all", () => {
-          clearTimeout(this.#timer);
-          this.#timer = setTimeout(onChange, this.#quiet);
-        });
-        watcher.on("error", () => void 0);
-        await new Promise((ready) => watcher.once("ready", ready));
-      }
-      async close() {
-        clearInterval(this.#waiting);
-        clearTimeout(this.#timer);
-        await this.#watcher?.close();
-        this.#watcher = void 0;
+      close() {
+        return this.#watch.close();
       }
       /** A folder that is not there is an error, so that an unmounted disk never looks like a removal of every file. */
       async #root() {
         try {
-          return await (0, import_promises7.realpath)(this.#folder);
+          return await (0, import_promises8.realpath)(this.#folder);
         } catch (error2) {
           throw unreadable3(this.#folder, error2);
         }
@@ -33983,7 +34247,7 @@ var init_folder = __esm({
       }
       async #entries({ root, skipped }, under, isBelowHidden2) {
         try {
-          return await (0, import_promises7.readdir)((0, import_node_path4.join)(root, under), { withFileTypes: true });
+          return await (0, import_promises8.readdir)((0, import_node_path5.join)(root, under), { withFileTypes: true });
         } catch (error2) {
           if (under === "") throw unreadable3(this.#folder, error2);
           if (isBelowHidden2) return [];
@@ -33995,18 +34259,18 @@ var init_folder = __esm({
        * A link to a file inside the folder is read (a mounted ConfigMap is made of them), any other is reported and not
        * read.
        */
-      async #file({ root, skipped }, path2, isLink2, isLeftOut) {
-        const target = await (0, import_promises7.realpath)((0, import_node_path4.join)(root, path2)).catch(() => void 0);
-        const facts = target === void 0 ? void 0 : await (0, import_promises7.stat)(target).catch(() => void 0);
-        const inside2 = target?.startsWith(root + import_node_path4.sep) ?? false;
-        if (isLink2 && (!inside2 || facts?.isFile() !== true)) {
+      async #file({ root, skipped }, path2, isLink3, isLeftOut) {
+        const target = await (0, import_promises8.realpath)((0, import_node_path5.join)(root, path2)).catch(() => void 0);
+        const facts = target === void 0 ? void 0 : await (0, import_promises8.stat)(target, { bigint: true }).catch(() => void 0);
+        const inside2 = target?.startsWith(root + import_node_path5.sep) ?? false;
+        if (isLink3 && (!inside2 || facts?.isFile() !== true)) {
           skipped.push({
             path: path2,
             reason: "a symbolic link that does not lead to a file of this folder, which is not followed"
           });
         } else if (target !== void 0 && facts !== void 0 && isCandidate(path2)) {
-          if (facts.size <= this.#limits.fileBytes) return { path: path2, file: target, bytes: facts.size, isHidden: isLeftOut };
-          if (!isLeftOut) skipped.push({ path: path2, reason: tooLarge2(facts.size, this.#limits) });
+          if (facts.size <= this.#limits.fileBytes) return { path: path2, file: target, facts, isLink: isLink3, isHidden: isLeftOut };
+          if (!isLeftOut) skipped.push({ path: path2, reason: tooLarge2(Number(facts.size), this.#limits) });
         }
         return void 0;
       }
@@ -34015,19 +34279,22 @@ var init_folder = __esm({
 });
 
 // reconciler/plan/budget.ts
-function parseDeletionLimit(text5) {
+function parseDeletionLimit(text5, kind2 = "git") {
   const found2 = /^(?:(\d+)|(?:(\d+) or )?(\d{1,2}|100)%)$/.exec(text5);
   if (found2 === null)
     throw new RangeError(`max_deletions: expected such as "5", "20%" or "5 or 20%", found ${JSON.stringify(text5)}`);
   const [, alone, first3, share] = found2;
-  return { count: Number(alone ?? first3 ?? 0), share: Number(share ?? 0) };
+  const limit2 = { count: Number(alone ?? first3 ?? 0), share: Number(share ?? 0) };
+  return kind2 === "dir" && limit2.count > 0 && limit2.share > 0 ? { ...limit2, both: "lesser" } : limit2;
 }
-function limitText({ count, share }) {
+function limitText({ count, share, both }) {
   if (share === 0) return String(count);
-  return count === 0 ? `${share}%` : `${count} or ${share}%`;
+  if (count === 0) return `${share}%`;
+  return both === "lesser" ? `the lesser of ${count} or ${share}%` : `${count} or ${share}%`;
 }
-function allowed({ count, share }, of) {
-  return Math.max(count, Math.floor(of * share / 100));
+function allowed({ count, share, both }, of) {
+  const part2 = Math.floor(of * share / 100);
+  return both === "lesser" ? Math.max(1, Math.min(count, part2)) : Math.max(count, part2);
 }
 var init_budget2 = __esm({
   "reconciler/plan/budget.ts"() {
@@ -34068,7 +34335,7 @@ function hiddenDocument(file, pipeline_ids) {
   return { file, line: 1, freezesFile: false, pipeline_ids, problems: [found2] };
 }
 var asHidden, asTest;
-var init_hidden = __esm({
+var init_hidden2 = __esm({
   "reconciler/desired/hidden.ts"() {
     "use strict";
     init_problem();
@@ -34103,7 +34370,7 @@ function filesOf2(owned) {
 var init_claimed = __esm({
   "reconciler/desired/claimed.ts"() {
     "use strict";
-    init_hidden();
+    init_hidden2();
     init_ignore();
     init_load();
   }
@@ -34149,16 +34416,16 @@ function isOfReferences(text5) {
   return references2.join("") === text5;
 }
 function isHidden3(value, path2) {
-  return !(0, import_node_util8.isDeepStrictEqual)(value, shown2(value, path2));
+  return !(0, import_node_util9.isDeepStrictEqual)(value, shown2(value, path2));
 }
 function secret(value) {
   return value === void 0 ? void 0 : hidden;
 }
-var import_node_util8, hidden;
+var import_node_util9, hidden;
 var init_shown = __esm({
   "reconciler/desired/shown.ts"() {
     "use strict";
-    import_node_util8 = require("node:util");
+    import_node_util9 = require("node:util");
     init_schemas();
     hidden = "<secret>";
   }
@@ -34288,7 +34555,7 @@ function dedupSources(config) {
   return config.transforms.filter(({ type }) => type === "dedup").map(({ source_id }) => source_id);
 }
 function compare(from, to2, spot) {
-  if ((0, import_node_util9.isDeepStrictEqual)(from, to2)) return [];
+  if ((0, import_node_util10.isDeepStrictEqual)(from, to2)) return [];
   if (isObject(from) && isObject(to2)) {
     const keys2 = /* @__PURE__ */ new Set([...Object.keys(from), ...Object.keys(to2)]);
     return [...keys2].flatMap((key) => compare(from[key], to2[key], into(spot, key, key)));
@@ -34323,7 +34590,7 @@ function compareLists(from, to2, ids, spot) {
   });
   const order3 = [...before.keys()].filter((id) => after.has(id));
   const newOrder = [...after.keys()].filter((id) => before.has(id));
-  return (0, import_node_util9.isDeepStrictEqual)(order3, newOrder) ? found2 : [...found2, difference(order3, newOrder, spot)];
+  return (0, import_node_util10.isDeepStrictEqual)(order3, newOrder) ? found2 : [...found2, difference(order3, newOrder, spot)];
 }
 function into(spot, name3, position2) {
   return { ...spot, names: [...spot.names, name3], at: [...spot.at, position2] };
@@ -34337,7 +34604,7 @@ function difference(from, to2, spot) {
     effect: effectBetween(from, to2, spot),
     ...from !== void 0 && { from: before },
     ...to2 !== void 0 && { to: after },
-    ...from !== void 0 && to2 !== void 0 && (0, import_node_util9.isDeepStrictEqual)(before, after) && { secret: true },
+    ...from !== void 0 && to2 !== void 0 && (0, import_node_util10.isDeepStrictEqual)(before, after) && { secret: true },
     ...isHidden3(to2, at2) && { isHidden: true }
   };
 }
@@ -34362,11 +34629,11 @@ function identity(from, to2) {
   );
   return keys2 && ((entry3) => keys2.map((key) => entry3[key]).join(" of "));
 }
-var import_node_util9, knownByFile, identities;
+var import_node_util10, knownByFile, identities;
 var init_differences = __esm({
   "reconciler/plan/decide/differences.ts"() {
     "use strict";
-    import_node_util9 = require("node:util");
+    import_node_util10 = require("node:util");
     init_schemas();
     init_shown();
     knownByFile = /* @__PURE__ */ new WeakMap();
@@ -34560,10 +34827,10 @@ function positionAfter(desired, present) {
     return place && { reads: "left", place };
   }
   const before = topicsOf2(present.config);
-  const isSame3 = topicsOf2(desired.config).every(
+  const isSame5 = topicsOf2(desired.config).every(
     (source) => before.some((old) => old.topic === source.topic && shareBroker(old, source))
   );
-  if (!isSame3) return { reads: "anew", topics: beginning(desired) };
+  if (!isSame5) return { reads: "anew", topics: beginning(desired) };
   return { reads: "on", group: consumerGroup(present.pipeline_id) };
 }
 function rereading(from, to2) {
@@ -34653,9 +34920,9 @@ function droppedOf({ config, held: held2 }, pending_batches) {
   if (isKept || held2 === 0 && pending_batches === 0) return [];
   return [{ code: "AcceptedEvents", facts: { held: held2, pending_batches } }];
 }
-function rowsOf({ config, join: join14, status }) {
-  if (config.join === void 0 || status === "Terminated" || join14?.rows === 0) return [];
-  return [{ code: "JoinRows", facts: join14 === void 0 ? {} : { rows: join14.rows } }];
+function rowsOf({ config, join: join15, status }) {
+  if (config.join === void 0 || status === "Terminated" || join15?.rows === 0) return [];
+  return [{ code: "JoinRows", facts: join15 === void 0 ? {} : { rows: join15.rows } }];
 }
 function memoryLostBy({ kind: kind2, calls, fields }, present) {
   const { pipeline_id, config, options, status } = present;
@@ -34692,9 +34959,9 @@ function lettersOf({ dead_letters: count }) {
 function keysOf2({ config, keys: keys2 }) {
   return hasDedup3(config) ? [{ code: "DedupKeys", facts: keys2 === void 0 ? {} : { keys: keys2 } }] : [];
 }
-function bufferedOf({ config, join: join14 }) {
+function bufferedOf({ config, join: join15 }) {
   if (config.join === void 0) return [];
-  return [{ code: "JoinEvents", facts: join14?.events === void 0 ? {} : { events: join14.events } }];
+  return [{ code: "JoinEvents", facts: join15?.events === void 0 ? {} : { events: join15.events } }];
 }
 function memoryOf(desired, present) {
   const { pipeline_id, config } = present;
@@ -34747,9 +35014,9 @@ function created(desired, actual, described2, why) {
   };
 }
 function replay2({ config, options }) {
-  const { join: join14 } = config;
-  if (join14 === void 0) return [];
-  const [left, right] = [join14.left_source, join14.right_source].map(({ source_id }) => {
+  const { join: join15 } = config;
+  if (join15 === void 0) return [];
+  const [left, right] = [join15.left_source, join15.right_source].map(({ source_id }) => {
     const source = topicsOf2(config).find((one2) => one2.source_id === source_id);
     const start = options.start ?? source?.consumer_group_initial_offset;
     return start === "latest" ? void 0 : source?.topic;
@@ -34894,8 +35161,8 @@ function causeOf(present) {
 function holdsEvents(present) {
   return present.held !== 0 || present.pending_batches > 0 || rowsOf2(present) !== 0;
 }
-function rowsOf2({ config, join: join14 }) {
-  return config.join === void 0 ? 0 : join14?.rows ?? "unknown";
+function rowsOf2({ config, join: join15 }) {
+  return config.join === void 0 ? 0 : join15?.rows ?? "unknown";
 }
 function isCommitted({ config, uncommitted }) {
   return !hasConsumerGroup(config) || uncommitted === 0;
@@ -34909,8 +35176,8 @@ function effectOfDeletion(present) {
     ...place !== void 0 && { place }
   };
 }
-function unwrittenOf({ held: held2, pending_batches, join: join14 }) {
-  const { rows = 0 } = join14 ?? {};
+function unwrittenOf({ held: held2, pending_batches, join: join15 }) {
+  const { rows = 0 } = join15 ?? {};
   return { held: held2, pending_batches, ...rows > 0 && { rows } };
 }
 function unsettledOf(present, dead_letters) {
@@ -34946,7 +35213,7 @@ function tablesOf(change, present, desired) {
   ];
 }
 function isSameTarget(before, after) {
-  return (0, import_node_util10.isDeepStrictEqual)(targetOf(before), targetOf(after));
+  return (0, import_node_util11.isDeepStrictEqual)(targetOf(before), targetOf(after));
 }
 function targetOf({ connection_params: { host: host2, database }, table }) {
   return { host: host2, database, table };
@@ -34971,11 +35238,11 @@ function typesOf({ mapping: mapping3 }) {
   const types2 = configuredTypes(mapping3);
   return new Map(mapping3.map(({ column_name }, index) => [column_name, types2[index] ?? ""]));
 }
-var import_node_util10;
+var import_node_util11;
 var init_tables = __esm({
   "reconciler/plan/decide/tables.ts"() {
     "use strict";
-    import_node_util10 = require("node:util");
+    import_node_util11 = require("node:util");
     init_language();
     init_change();
   }
@@ -35012,9 +35279,9 @@ function endOf2(pipeline_id, present) {
     ...isDropped ? [] : [{ code: "DeadLettersFirst", facts: { pipeline_id, ...nonZero({ count }) } }]
   ];
 }
-function joinDropped({ config, status, join: join14 }, rows) {
+function joinDropped({ config, status, join: join15 }, rows) {
   if (config.join === void 0 || status === "Terminated") return [];
-  return [{ code: "JoinDropped", facts: nonZero({ events: join14?.events, rows }) }];
+  return [{ code: "JoinDropped", facts: nonZero({ events: join15?.events, rows }) }];
 }
 function pauseOf({ calls }, present) {
   const { config, status } = present;
@@ -35026,19 +35293,19 @@ function pauseOf({ calls }, present) {
   return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...isWriting && { writes } } }];
 }
 function endingsOf({ calls }, present) {
-  const { config, status, held: held2, lag, join: join14 } = present;
-  const dropped2 = calls.includes("terminate") ? joinDropped(present, join14?.rows) : [];
+  const { config, status, held: held2, lag, join: join15 } = present;
+  const dropped2 = calls.includes("terminate") ? joinDropped(present, join15?.rows) : [];
   if (status !== "Running" || calls.includes("resume")) return dropped2;
   if (calls.includes("terminate") && isPushed(config))
     return [{ code: "EventsDropped", facts: nonZero({ held: held2 }) }, sendersRefused];
   const isStopped = calls.includes("stop") || calls.includes("terminate");
   return isStopped && !isPushed(config) ? [...dropped2, { code: "ReadingStops", facts: nonZero({ lag }) }] : dropped2;
 }
-function editOf({ fields }, { config: from, keys: keys2, join: join14 }, to2) {
+function editOf({ fields }, { config: from, keys: keys2, join: join15 }, to2) {
   if (fields.length === 0) return [];
   return [
     ...dedupCosts(from, to2, keys2),
-    ...joinCosts(from, to2, join14?.events),
+    ...joinCosts(from, to2, join15?.events),
     ...expressionCosts(from, to2),
     ...fieldCosts(from, to2),
     ...targetCosts(from, to2)
@@ -35063,7 +35330,7 @@ function dedupCost(source_id, before, after, figure2) {
 }
 function joinCosts({ join: from }, { join: to2 }, events) {
   if (from === void 0 || to2 === void 0) return [];
-  const keepsSides = (0, import_node_util11.isDeepStrictEqual)([from.left_source, from.right_source], [to2.left_source, to2.right_source]);
+  const keepsSides = (0, import_node_util12.isDeepStrictEqual)([from.left_source, from.right_source], [to2.left_source, to2.right_source]);
   return keepsSides ? [] : [{ code: "JoinForgets", facts: nonZero({ events }) }];
 }
 function expressionCosts(from, to2) {
@@ -35096,16 +35363,16 @@ function declaredBy(source) {
 }
 function targetCosts({ sink: from }, { sink: to2 }) {
   const [before, after] = [targetOf(from), targetOf(to2)];
-  if (!(0, import_node_util11.isDeepStrictEqual)(before, after)) return [{ code: "TargetChanges", facts: { from: before, to: after } }];
+  if (!(0, import_node_util12.isDeepStrictEqual)(before, after)) return [{ code: "TargetChanges", facts: { from: before, to: after } }];
   const names5 = new Set(to2.mapping.map(({ column_name }) => column_name));
   const columns = from.mapping.map(({ column_name }) => column_name).filter((name3) => !names5.has(name3));
   return columns.length === 0 ? [] : [{ code: "ColumnsLeft", facts: { columns } }];
 }
-var import_node_util11, sendersRefused;
+var import_node_util12, sendersRefused;
 var init_costs = __esm({
   "reconciler/plan/decide/costs.ts"() {
     "use strict";
-    import_node_util11 = require("node:util");
+    import_node_util12 = require("node:util");
     init_language();
     init_change();
     init_ending();
@@ -35438,7 +35705,7 @@ function judge(present, actual, wanted, exchanged) {
   const underway = actual.busy.get(pipeline_id);
   const inProgress = { ...gone, kind: "no-op", cause: "InProgress", why: { code: "InProgress", facts: {} } };
   if (underway !== void 0 && underway.wish === void 0) return { change: inProgress, isCounted: false };
-  const kept2 = reasonToKeep(entry3, actual, wanted, exchanged);
+  const kept2 = reasonToKeep(pipeline_id, entry3, { actual, wanted, exchanged });
   const isCounted = kept2 === void 0 && !isAllowed(present, entry3);
   if (underway?.isStopping === false) return { change: inProgress, isCounted, isUnderway: true };
   if (kept2 !== void 0) return { change: { ...gone, ...kept2 }, isCounted: false };
@@ -35449,15 +35716,20 @@ function judge(present, actual, wanted, exchanged) {
 function isAllowed({ status }, { ending, terminated }) {
   return ending === true || terminated === true && (status === "Terminated" || status === "Terminating");
 }
-function reasonToKeep({ file, suspend, prune }, actual, wanted, exchanged) {
+function reasonToKeep(pipeline_id, { file, suspend, prune }, { actual, wanted, exchanged }) {
   if (suspend) return { kind: "no-op", cause: "Suspended", why: { code: "SuspendedFileGone", facts: { file } } };
   if (!prune) return { kind: "no-op", cause: "PruneDisabled", why: { code: "PruneDisabled", facts: { file } } };
   if (wanted.pipelines.length === 0)
     return { kind: "refuse", cause: "EmptySource", why: { code: "EmptySource", facts: {} } };
-  const unread = wanted.refused.find((document2) => mayHoldAny(document2, actual));
-  if (unread !== void 0) {
-    const why = { code: "PruneHeld", facts: { file, unread: unread.file } };
+  const unread2 = wanted.refused.find((document2) => mayHoldAny(document2, actual));
+  if (unread2 !== void 0) {
+    const why = { code: "PruneHeld", facts: { file, unread: unread2.file } };
     return { kind: "no-op", cause: "PruneHeld", why };
+  }
+  const hiding2 = wanted.skipped.find(({ mayHold }) => mayHold?.includes(pipeline_id));
+  if (hiding2 !== void 0) {
+    const facts = { file, unread: hiding2.path, skipped: hiding2.reason };
+    return { kind: "no-op", cause: "PruneHeld", why: { code: "PruneHeld", facts } };
   }
   const exchange = exchanged.get(file);
   return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };
@@ -35467,17 +35739,17 @@ function mayHoldAny({ file, freezesFile, pipeline_ids }, { owned }) {
 }
 function exchanges({ pipelines, owned }, wanted) {
   const stays = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
-  const vanished = Object.entries(owned).filter(
+  const vanished2 = Object.entries(owned).filter(
     ([id, { prune, suspend }]) => !stays.has(id) && pipelines.has(id) && prune && !suspend
   );
   const fresh = wanted.pipelines.filter(({ pipeline_id: id }) => !pipelines.has(id) && !Object.hasOwn(owned, id));
-  const files = new Set(vanished.map(([, { file }]) => file));
+  const files = new Set(vanished2.map(([, { file }]) => file));
   return new Map(
     [...files].flatMap((file) => {
       const there = fresh.filter((one2) => one2.file === file);
       const to2 = there.map(({ pipeline_id }) => pipeline_id);
       const isReader = there.some(({ config }) => hasConsumerGroup(config));
-      const from = vanished.filter(([, entry3]) => entry3.file === file).map(([id]) => id);
+      const from = vanished2.filter(([, entry3]) => entry3.file === file).map(([id]) => id);
       return to2.length === 0 ? [] : [[file, { from, to: to2, isReader }]];
     })
   );
@@ -35521,15 +35793,22 @@ function plan(actual, wanted) {
     return exchange !== void 0 && isNew ? refusal(desired, "IdChanged", idChanged(desired.file, exchange), [], ["pipeline_id"]) : desiredChange(desired, actual, described2);
   });
   const obstacles2 = obstaclesById(actual, wanted, described2);
-  const left = [...actual.pipelines.values()].filter(
-    ({ pipeline_id }) => !described2.has(pipeline_id) && !obstacles2.has(pipeline_id)
-  );
+  const left = undescribed(actual, described2, obstacles2);
   const all = [
     ...inOrder(wanted.pipelines, changes, actual, new Set(obstacles2.keys())),
     ...byId([...obstacles2].map(([id, obstacle]) => frozen(id, obstacle, actual))),
     ...byId(removals(left, actual, wanted))
   ];
   return { changes: all.map((change) => withLosses(withInterrupted(withSecrets(change, actual), actual), actual)) };
+}
+function vanished(actual, wanted) {
+  const described2 = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
+  const left = undescribed(actual, described2, obstaclesById(actual, wanted, described2));
+  const owned = left.filter(({ pipeline_id: id }) => Object.hasOwn(actual.owned, id) && !actual.owned[id]?.ending);
+  return owned.map(({ pipeline_id }) => pipeline_id);
+}
+function undescribed({ pipelines }, described2, obstacles2) {
+  return [...pipelines.values()].filter(({ pipeline_id: id }) => !described2.has(id) && !obstacles2.has(id));
 }
 function byId(changes) {
   return changes.toSorted((a, b3) => compare2(a.pipeline_id, b3.pipeline_id));
@@ -35547,12 +35826,50 @@ var init_plan = __esm({
   }
 });
 
+// reconciler/plan/decide/not-read.ts
+function notReadOf({ before, skipped, ignored }, actual, wanted) {
+  if (skipped.length === 0) return {};
+  const missing3 = vanished(actual, { ...wanted, skipped });
+  const left = new Set(ignored);
+  const suspectedOf = (path2) => Object.hasOwn(before, path2) ? before[path2].may_hold : [];
+  const elsewhere2 = new Set(skipped.flatMap(({ path: path2 }) => suspectedOf(path2)));
+  const fresh = missing3.filter((id) => !elsewhere2.has(id));
+  const entries = skipped.map(({ path: path2, version }) => {
+    const known2 = Object.hasOwn(before, path2) ? before[path2] : void 0;
+    const isIgnored = left.has(path2) || left.has(`${path2}/`);
+    const isNew = known2 === void 0 || !isSame4(known2.version, version);
+    const suspected = [...suspectedOf(path2), ...isNew ? fresh : []];
+    const may_hold = isIgnored ? [] : suspected.filter((id) => missing3.includes(id));
+    return [path2, { ...version !== void 0 && { version }, may_hold }];
+  });
+  return Object.fromEntries(entries);
+}
+function withoutSuspicion(found2) {
+  return Object.fromEntries(Object.entries(found2).map(([path2, entry3]) => [path2, { ...entry3, may_hold: [] }]));
+}
+function unreadFiles(skipped, found2) {
+  return skipped.map((one2) => {
+    const mayHold = found2[one2.path]?.may_hold ?? [];
+    return mayHold.length === 0 ? one2 : { ...one2, mayHold };
+  });
+}
+function isSame4(before, now) {
+  return before === void 0 || now === void 0 || before === now;
+}
+var init_not_read = __esm({
+  "reconciler/plan/decide/not-read.ts"() {
+    "use strict";
+    init_plan();
+  }
+});
+
 // reconciler/plan/decide/index.ts
 var init_decide = __esm({
   "reconciler/plan/decide/index.ts"() {
     "use strict";
     init_changes();
     init_costs();
+    init_not_read();
     init_plan();
     init_tables();
   }
@@ -35716,8 +36033,8 @@ function assumedState(pipelines, limit2) {
 function assumed({ pipeline_id, config, options, directives: { state } }) {
   const nothing4 = { held: 0, pending_batches: 0, dead_letters: 0 };
   const position2 = hasConsumerGroup(config) ? { lag: 0, uncommitted: 0 } : {};
-  const join14 = config.join === void 0 ? {} : { join: { rows: 0 } };
-  return { pipeline_id, config, options, status: state, ...nothing4, ...position2, ...join14 };
+  const join15 = config.join === void 0 ? {} : { join: { rows: 0 } };
+  return { pipeline_id, config, options, status: state, ...nothing4, ...position2, ...join15 };
 }
 function entryOf5({ file, directives: { prune, suspend, state } }) {
   return { file, prune, suspend, ...state === "Terminated" && { terminated: true } };
@@ -35804,7 +36121,8 @@ var init_read_live_state = __esm({
 function previewOf(base, head, limit2) {
   const before = withoutForeign(base.desired, /* @__PURE__ */ new Set());
   const actual = assumedState(before.pipelines, limit2);
-  const preview = previewAgainst(actual, before.pipelines, head);
+  const known2 = notReadOf({ before: {}, skipped: base.skipped, ignored: [] }, actual, base.desired);
+  const preview = previewAgainst(actual, before.pipelines, head, withoutSuspicion(known2));
   return { ...preview, notes: [...before.refused.map(unusable2), ...preview.notes] };
 }
 function previewOfLive(live, head) {
@@ -35815,6 +36133,7 @@ function previewOfLive(live, head) {
     actual,
     filesOf3(live),
     { ...head, desired: { ...head.desired, pipelines } },
+    live.not_read,
     live.holds
   );
   const changes = preview.changes.map((one2) => {
@@ -35827,7 +36146,7 @@ function previewOfLive(live, head) {
   return { ...preview, changes, notes };
 }
 function hidesSecrets({ config, options }, plain4) {
-  return !(0, import_node_util12.isDeepStrictEqual)([config, options], [plain4?.config, plain4?.options]);
+  return !(0, import_node_util13.isDeepStrictEqual)([config, options], [plain4?.config, plain4?.options]);
 }
 function notesOf({ holds: { everything, pin } }, pipeline_ids) {
   return [
@@ -35857,9 +36176,9 @@ function filesOf3({ pipelines, owned }) {
     return file === void 0 || directives === void 0 ? [] : [{ pipeline_id, file, directives }];
   });
 }
-function previewAgainst(actual, before, head, holds = noHolds) {
+function previewAgainst(actual, before, head, notReadBefore, holds = noHolds) {
   const desired = withClaimed(head.desired, actual.owned);
-  const skipped = [...head.skipped, ...claimedButIgnored(desired, actual.owned)];
+  const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
   const { changes } = planWithHolds(actual, { ...desired, skipped }, holds).plan;
   const [old, now] = [byId2(before), byId2(desired.pipelines)];
   const all = changes.map((change) => previewed(change, actual, old, now));
@@ -35868,8 +36187,15 @@ function previewAgainst(actual, before, head, holds = noHolds) {
     changes: shown6,
     unchanged: all.length - shown6.length,
     errors: desired.problems.filter(({ severity }) => severity === "error"),
-    notes: [...moves(old, now), ...head.skipped.map((facts) => ({ code: "NotRead", facts }))]
+    notes: [...moves(old, now), ...head.skipped.map(notRead)]
   };
+}
+function notRead({ version: _version, ...facts }) {
+  return { code: "NotRead", facts };
+}
+function unread({ skipped }, desired, actual, before) {
+  if (before === void 0) return skipped;
+  return unreadFiles(skipped, notReadOf({ before, skipped, ignored: desired.ignored ?? [] }, actual, desired));
 }
 function byId2(pipelines) {
   return new Map(pipelines.map((one2) => [one2.pipeline_id, one2]));
@@ -35895,7 +36221,7 @@ function directivesBetween(before, after) {
   if (before === void 0 || after === void 0) return [];
   return compared2.flatMap((name3) => {
     const [from, to2] = [before.directives[name3], after.directives[name3]];
-    return (0, import_node_util12.isDeepStrictEqual)(from, to2) ? [] : [{ path: `x-sluice.${name3}`, effect: "none", from, to: to2 }];
+    return (0, import_node_util13.isDeepStrictEqual)(from, to2) ? [] : [{ path: `x-sluice.${name3}`, effect: "none", from, to: to2 }];
   });
 }
 function moves(old, now) {
@@ -35907,11 +36233,11 @@ function moves(old, now) {
 function unusable2({ file, line: line2, pipeline_ids }) {
   return { code: "BaseUnusable", facts: { file, line: line2, pipeline_ids } };
 }
-var import_node_util12, noHolds, compared2;
+var import_node_util13, noHolds, compared2;
 var init_preview = __esm({
   "reconciler/preview/preview.ts"() {
     "use strict";
-    import_node_util12 = require("node:util");
+    import_node_util13 = require("node:util");
     init_claimed();
     init_load();
     init_change();
@@ -35932,25 +36258,32 @@ async function readCommit(git, folder, sha, wanted, signal) {
   const { path: path2, limits: limits2, display, blobs } = wanted;
   const under = path2 === "." ? [] : ["--", `:(literal)${path2}`];
   const listing = await git.text(folder, ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, ...under], signal);
-  const { files, skipped } = parseTree(listing, limits2);
+  const { files, skipped: unread2 } = parseTree(listing, limits2);
+  const skipped = await withLinkTargets(git, folder, sha, unread2, signal);
   checkLimits(files, limits2, `${display}, ${path2}`);
   const contents2 = await blobs.read(git, folder, files, signal);
   const format2 = "--format=%ct%x00%an%x00%s";
   const facts = await git.text(folder, ["log", "-1", "--no-show-signature", format2, sha], signal);
   const [seconds = "", author = "", subject = ""] = facts.trimEnd().split("\0");
   const committed = new Date(Number(seconds) * 1e3);
-  const read = files.map((file, index) => ({ path: file.path, bytes: contents2[index] }));
+  const read = files.map(({ path: at2, object: object2 }, index) => ({ path: at2, bytes: contents2[index], version: object2 }));
   return {
     sha,
-    files: read.filter(({ bytes }) => !isPointer(bytes)),
-    skipped: [
-      ...skipped,
-      ...read.filter(({ bytes }) => isPointer(bytes)).map(({ path: at2 }) => ({ path: at2, reason: pointer2 }))
-    ],
+    ...withoutPointers(read, skipped),
     // Whoever makes a commit writes its date: it may be none.
     ...!Number.isNaN(committed.getTime()) && { committedAt: committed.toISOString() },
     author: printable3(author),
     subject: printable3(subject)
+  };
+}
+function withoutPointers(read, skipped) {
+  const pointers = read.filter(({ bytes }) => isPointer(bytes));
+  return {
+    files: read.flatMap(({ path: path2, bytes }) => isPointer(bytes) ? [] : [{ path: path2, bytes }]),
+    skipped: [
+      ...skipped,
+      ...pointers.map(({ path: path2, version }) => ({ path: path2, reason: pointer2, ...version !== void 0 && { version } }))
+    ]
   };
 }
 function isPointer(bytes) {
@@ -35973,7 +36306,7 @@ var init_commit = __esm({
 // reconciler/git/credentials.ts
 async function readable(flag, file) {
   if (file === void 0) return;
-  await (0, import_promises9.access)(file, import_promises9.constants.R_OK).catch((error2) => {
+  await (0, import_promises10.access)(file, import_promises10.constants.R_OK).catch((error2) => {
     throw new SourceError("CredentialsNotFound", `${flag} ${file}: expected a file that can be read (${error2.code})`);
   });
 }
@@ -35994,11 +36327,11 @@ function sshOptions(key, knownHosts) {
 function quoted3(text5) {
   return `'${text5.replaceAll("'", "'\\''")}'`;
 }
-var import_promises9, Credentials;
+var import_promises10, Credentials;
 var init_credentials = __esm({
   "reconciler/git/credentials.ts"() {
     "use strict";
-    import_promises9 = require("node:fs/promises");
+    import_promises10 = require("node:fs/promises");
     init_revision();
     Credentials = class {
       #settings;
@@ -36049,25 +36382,56 @@ var init_credentials = __esm({
 });
 
 // reconciler/git/environment.ts
-function localEnvironment(from) {
+function passedOn(from) {
   const environment2 = {};
   for (const [name3, value] of Object.entries(from)) {
     if (value !== void 0 && (kept.test(name3) || !dropped.test(name3))) environment2[name3] = value;
   }
-  return { ...environment2, LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", ...configuration(ownSettings) };
+  return { ...environment2, LC_ALL: "C", GIT_TERMINAL_PROMPT: "0" };
 }
-function remoteEnvironment(from, remote2, granted, timeouts2) {
-  const environment2 = localEnvironment(from);
+function workTreeEnvironment(from) {
+  return { ...passedOn(from), ...configuration(ownSettings) };
+}
+function cloneEnvironment(from) {
+  return { ...withoutSettings(passedOn(from)), GIT_DIR: ".", ...configuration(ownSettings) };
+}
+function settingsEnvironment(from) {
+  return { ...passedOn(from), GIT_DIR: noRepository };
+}
+function withoutSettings(environment2) {
+  const rest = Object.entries(environment2).filter(([name3]) => !settingsFiles.some((one2) => one2 === name3));
+  return { ...Object.fromEntries(rest), GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+}
+function readSettings(listing) {
+  const entries = listing.split("\0").filter((entry3) => entry3 !== "");
+  return entries.map((entry3) => {
+    const end2 = entry3.indexOf("\n");
+    return end2 < 0 ? [entry3, "true"] : [entry3.slice(0, end2), entry3.slice(end2 + 1)];
+  });
+}
+function remoteEnvironment(from, { remote: remote2, granted, timeouts: timeouts2, settings: settings2, isClone }) {
+  const environment2 = withoutSettings(passedOn(from));
+  const isLoggedIn = granted.authorization !== void 0;
+  const personal = settings2.filter(([key]) => ofNetwork.test(key) || !isLoggedIn && ofLogin.test(key));
   return {
     ...environment2,
+    GIT_DIR: isClone ? "." : noRepository,
     GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
     // Traces the headers alone: git does not report the HTTP status and Retry-After.
     ...remote2.url.startsWith("http") && { GIT_TRACE_CURL: "1", GIT_TRACE_CURL_NO_DATA: "1" },
     // A variable, because a variable of the user would win over a setting.
     ...granted.caFile !== void 0 && { GIT_SSL_CAINFO: granted.caFile },
+    // No program is asked for a password that the settings have: it might never answer.
+    ...isLoggedIn && { GIT_ASKPASS: "" },
     ...sshCommand(environment2, granted),
-    ...configuration([...ownSettings, ...remoteSettings(remote2, granted, timeouts2)])
+    ...configuration([...personal, ...ownSettings, ...remoteSettings(remote2, granted, timeouts2)])
   };
+}
+function uploadPackOptions(settings2) {
+  const safe2 = settings2.filter(([key]) => key === "safe.directory");
+  if (safe2.length === 0) return [];
+  const variables = Object.entries(configuration(safe2)).map(([name3, value]) => `${name3}=${quoted3(value)}`);
+  return [`--upload-pack=env ${variables.join(" ")} git-upload-pack`];
 }
 function sshCommand(environment2, { ssh: ssh2 }) {
   const given4 = environment2["GIT_SSH_COMMAND"] ?? (environment2["GIT_SSH"] === void 0 ? "ssh" : void 0);
@@ -36093,13 +36457,18 @@ function configuration(settings2) {
     ])
   ]);
 }
-var defaultTimeouts, kept, dropped, ownSettings;
+var defaultTimeouts, kept, dropped, settingsFiles, noRepository, ofNetwork, ofLogin, ownSettings;
 var init_environment2 = __esm({
   "reconciler/git/environment.ts"() {
     "use strict";
+    init_credentials();
     defaultTimeouts = { silence: 6e4, total: 6e5 };
     kept = /^GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+|HTTP_\w+|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$/;
     dropped = /^(GIT_.*|EDITOR|VISUAL|PAGER|PREFIX|LC_ALL|LANGUAGE)$/i;
+    settingsFiles = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
+    noRepository = "/dev/null";
+    ofNetwork = /^(http\.(.*\.)?(proxy\w*|ssl\w*|pinnedpubkey|version|curloptresolve|useragent|emptyauth|delegation|cookiefile|postbuffer)|url\..*\.insteadof|core\.gitproxy|ssh\.variant|protocol\.version)$/;
+    ofLogin = /^(http\.(.*\.)?extraheader|credential\..*|core\.askpass)$/;
     ownSettings = [
       ["gc.auto", "0"],
       ["maintenance.auto", "false"],
@@ -36117,8 +36486,8 @@ function withoutTrace(output) {
   return output.split("\n").filter((line2) => !traceLine.test(line2)).join("\n");
 }
 function connectionTrouble(output) {
-  const lines = output.matchAll(/^\d\d:\d\d:\d\d\.\d+ \S+ +== Info: connect to .* failed: (.*)$/gm);
-  return [...lines].map(([, why]) => why).join("\n");
+  const lines2 = output.matchAll(/^\d\d:\d\d:\d\d\.\d+ \S+ +== Info: connect to .* failed: (.*)$/gm);
+  return [...lines2].map(([, why]) => why).join("\n");
 }
 function lastAnswer(output, now) {
   let status;
@@ -36132,6 +36501,9 @@ function lastAnswer(output, now) {
     if (name3 !== void 0) headers.set(name3.toLowerCase(), value ?? "");
   }
   return status === void 0 ? void 0 : readAnswer(status, headers, now);
+}
+function isWaiting(output) {
+  return output.lastIndexOf("=> Send header") > output.lastIndexOf("<= Recv header");
 }
 function readAnswer(status, headers, now) {
   const exhausted = headers.get("x-ratelimit-remaining") === "0" || headers.get("ratelimit-remaining") === "0";
@@ -36153,7 +36525,7 @@ function untilReset(value, now) {
   return value !== void 0 && /^\d+$/.test(value) ? bounded(Number(value) * 1e3 - now) : void 0;
 }
 function bounded(milliseconds) {
-  return Number.isNaN(milliseconds) ? void 0 : Math.min(Math.max(0, milliseconds), longestWait2);
+  return Number.isNaN(milliseconds) ? void 0 : Math.min(Math.max(0, milliseconds), longestWait3);
 }
 function reasonOf(text5, answer2) {
   const said2 = text5.replaceAll(/'[^'\n]*'/g, "''");
@@ -36188,11 +36560,11 @@ function wayOut(reason2, { location } = {}) {
       return "";
   }
 }
-var longestWait2, traceLine, local, remote;
+var longestWait3, traceLine, local, remote;
 var init_failure = __esm({
   "reconciler/git/failure.ts"() {
     "use strict";
-    longestWait2 = 24 * 60 * 60 * 1e3;
+    longestWait3 = 24 * 60 * 60 * 1e3;
     traceLine = /^\d\d:\d\d:\d\d\.\d+ \S+ +(.*)$/;
     local = [
       [/spawn git E(NOENT|ACCES)/, "GitNotInstalled"],
@@ -36909,12 +37281,12 @@ var require_src2 = __commonJS({
     function check3(path2, isFile2, isDirectory) {
       log2(`checking %s`, path2);
       try {
-        const stat9 = fs_1.statSync(path2);
-        if (stat9.isFile() && isFile2) {
+        const stat10 = fs_1.statSync(path2);
+        if (stat10.isFile() && isFile2) {
           log2(`[OK] path represents a file`);
           return true;
         }
-        if (stat9.isDirectory() && isDirectory) {
+        if (stat10.isDirectory() && isDirectory) {
           log2(`[OK] path represents a directory`);
           return true;
         }
@@ -38570,7 +38942,7 @@ function ls(t2) {
 }
 function hs(t2) {
   const e = t2.trim().replace(/^["']|["']$/g, "");
-  return e && (0, import_node_path6.normalize)(e);
+  return e && (0, import_node_path7.normalize)(e);
 }
 function ps(t2, e) {
   return E2({
@@ -39010,7 +39382,7 @@ function uo({
       }
     };
 }
-var import_file_exists, import_node_child_process, import_debug, import_promise_deferred, import_node_path6, import_node_events2, O2, Ae, A2, at, xe, I2, W2, ft, K2, m, Be, G2, Bt, V2, z2, l2, x2, Fe, mt, Ut, Xe, Ye, Qe, Je, Ft, nn, rn, sn, zt, qt, mn, Ht, Kt, kn, _t, vn, j2, En, Vt, Cn, M2, ot, Pn, Dn, Yt, Bn, Un, Wn, J2, Xn, Yn, Qt, R2, Jt, rr, Ot, sr, or, ir, ar, te, ee2, ne2, ur, se, Z2, dr, ie, gr, yr, wr, br, Tr, kr, _r, vr, Er, Sr, ue, Or, Cr, Ar, Nr, $r, Pr, Lr, jr, Br, Ir, Ur, Gr, fe, Hr, le, Vr, Xr, he, Qr, Jr, Zr, ts, rs, pe, ss, gt, ms, ys, $s, Ps, Us, $t, we, Hs, Ks, be, Qs, nt, ro, wo;
+var import_file_exists, import_node_child_process, import_debug, import_promise_deferred, import_node_path7, import_node_events2, O2, Ae, A2, at, xe, I2, W2, ft, K2, m, Be, G2, Bt, V2, z2, l2, x2, Fe, mt, Ut, Xe, Ye, Qe, Je, Ft, nn, rn, sn, zt, qt, mn, Ht, Kt, kn, _t, vn, j2, En, Vt, Cn, M2, ot, Pn, Dn, Yt, Bn, Un, Wn, J2, Xn, Yn, Qt, R2, Jt, rr, Ot, sr, or, ir, ar, te, ee2, ne2, ur, se, Z2, dr, ie, gr, yr, wr, br, Tr, kr, _r, vr, Er, Sr, ue, Or, Cr, Ar, Nr, $r, Pr, Lr, jr, Br, Ir, Ur, Gr, fe, Hr, le, Vr, Xr, he, Qr, Jr, Zr, ts, rs, pe, ss, gt, ms, ys, $s, Ps, Us, $t, we, Hs, Ks, be, Qs, nt, ro, wo;
 var init_dist3 = __esm({
   "node_modules/simple-git/dist/index.mjs"() {
     init_dist();
@@ -39019,7 +39391,7 @@ var init_dist3 = __esm({
     import_node_child_process = require("node:child_process");
     import_debug = __toESM(require_src(), 1);
     import_promise_deferred = __toESM(require_dist2(), 1);
-    import_node_path6 = require("node:path");
+    import_node_path7 = require("node:path");
     init_dist2();
     import_node_events2 = require("node:events");
     O2 = class extends Error {
@@ -40505,10 +40877,13 @@ var init_git_process = __esm({
         const onExit = () => this.#kill();
         process.once("exit", onExit);
         try {
-          const code18 = await Promise.race([this.#closed(), this.#ended]);
+          const code18 = await Promise.race([this.#closed(), this.#ended]).catch(this.#unlessEnded);
+          const said2 = Buffer.concat(printed3.error).toString("utf8");
+          if (this.#why?.message === outOfTime) throw new Error(`${outOfTime}
+${said2}`);
           if (this.#why !== void 0) throw this.#why;
           if (code18 === 0) return Buffer.concat(printed3.out);
-          throw new Error(Buffer.concat(printed3.error).toString("utf8"));
+          throw new Error(said2);
         } finally {
           process.off("exit", onExit);
           clearTimeout(quiet);
@@ -40521,6 +40896,10 @@ var init_git_process = __esm({
         this.#kill();
         setTimeout(() => this.#reject(why), endWithin).unref();
       }
+      #unlessEnded = (error2) => {
+        if (error2 === this.#why) return null;
+        throw error2;
+      };
       /** The exit code, once everything that it printed was read. */
       #closed() {
         return new Promise((done, fail) => {
@@ -40554,11 +40933,11 @@ var init_git_process = __esm({
 // reconciler/git/object-files.ts
 async function objectFiles(folder) {
   const found2 = /* @__PURE__ */ new Map();
-  const entries = await (0, import_promises10.readdir)((0, import_node_path7.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await (0, import_promises11.readdir)((0, import_node_path8.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry3 of entries) {
     if (!entry3.isFile()) continue;
-    const path2 = (0, import_node_path7.join)(entry3.parentPath, entry3.name);
-    const { size } = await (0, import_promises10.stat)(path2).catch(() => void 0) ?? {};
+    const path2 = (0, import_node_path8.join)(entry3.parentPath, entry3.name);
+    const { size } = await (0, import_promises11.stat)(path2).catch(() => void 0) ?? {};
     if (size !== void 0) found2.set(path2, Math.ceil(size / block) * block);
   }
   return found2;
@@ -40567,14 +40946,14 @@ function bytesOf(files) {
   return [...files.values()].reduce((sum3, bytes) => sum3 + bytes, 0);
 }
 async function removeNewer(folder, before) {
-  for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises10.rm)(path2, { force: true });
+  for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises11.rm)(path2, { force: true });
 }
-var import_promises10, import_node_path7, block;
+var import_promises11, import_node_path8, block;
 var init_object_files = __esm({
   "reconciler/git/object-files.ts"() {
     "use strict";
-    import_promises10 = require("node:fs/promises");
-    import_node_path7 = require("node:path");
+    import_promises11 = require("node:fs/promises");
+    import_node_path8 = require("node:path");
     block = 4096;
   }
 });
@@ -40602,8 +40981,9 @@ function parseRemote(text5) {
 }
 function plain2(text5) {
   const isFolder2 = !text5.startsWith("file:") && !/^[^/]+:/.test(text5);
-  const url = isFolder2 ? (0, import_node_path8.resolve)(text5) : text5;
-  return { url, display: url, redact: redactor([]) };
+  const url = isFolder2 ? (0, import_node_path9.resolve)(text5) : text5;
+  const isHere = isFolder2 || text5.startsWith("file:");
+  return { url, display: url, ...isHere && { isFolder: true }, redact: redactor([]) };
 }
 function ssh(text5, url) {
   if (url.hostname.startsWith("-") || url.username.startsWith("-")) throw invalid(text5);
@@ -40656,11 +41036,11 @@ function invalid(text5) {
 function hasControl(text5) {
   return new RegExp("\\p{Cc}", "u").test(text5);
 }
-var import_node_path8, redactor, expected2;
+var import_node_path9, redactor, expected2;
 var init_remote = __esm({
   "reconciler/git/remote.ts"() {
     "use strict";
-    import_node_path8 = require("node:path");
+    import_node_path9 = require("node:path");
     init_language();
     init_revision();
     redactor = (secrets2) => hiding(secrets2, "[redacted]");
@@ -40678,24 +41058,25 @@ function movedTo(answer2, url) {
   if (status < 300 || status >= 400 || !URL.canParse(location, url)) return void 0;
   const target = new URL(location, url);
   const path2 = /^(.+)\/info\/refs$/.exec(target.pathname)?.[1];
-  const isSame3 = target.origin === new URL(url).origin && target.username === "" && target.password === "";
-  return isSame3 && path2 !== void 0 && `${target.origin}${path2}` !== url ? `${target.origin}${path2}` : void 0;
+  const isSame5 = target.origin === new URL(url).origin && target.username === "" && target.password === "";
+  const address = `${target.origin}${path2}`;
+  return isSame5 && path2 !== void 0 && address !== url && address.length <= longestAddress ? address : void 0;
 }
 function shown3(location, redact) {
   const text5 = redact(location).replace(/\/info\/refs(\?.*)?$/, "");
   return text5.replaceAll(new RegExp("\\p{Cc}", "gu"), "?").slice(0, 200);
 }
 function essence(output) {
-  const lines = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
-  return oneLine(lines.slice(-4).join("; ").slice(0, 600));
+  const lines2 = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
+  return oneLine(lines2.slice(-4).join("; ").slice(0, 600));
 }
-var import_node_fs6, import_node_path9, import_promises11, Refusal2, mostBytes2, FetchTooLarge, lookEvery2, Git, idle2;
+var import_node_fs6, import_node_path10, import_promises12, Refusal2, mostBytes2, FetchTooLarge, mostRedirects, longestAddress, lookEvery2, Git, idle2;
 var init_git = __esm({
   "reconciler/git/git.ts"() {
     "use strict";
     import_node_fs6 = require("node:fs");
-    import_node_path9 = require("node:path");
-    import_promises11 = require("node:timers/promises");
+    import_node_path10 = require("node:path");
+    import_promises12 = require("node:timers/promises");
     init_language();
     init_failure();
     init_environment2();
@@ -40718,23 +41099,36 @@ var init_git = __esm({
         this.bytes = bytes;
       }
     };
+    [mostRedirects, longestAddress] = [5, 2e3];
     lookEvery2 = 100;
     Git = class {
       #remote;
       #credentials;
       #environment;
       #timeouts;
-      /** The most bytes that one fetch may write, and that a folder may hold before one. */
+      #isWorkTree;
+      /** As `GitOptions` says. */
       maxSize;
-      /** Differs from that of the remote after its server redirected to another of its paths. */
-      #url;
-      constructor(remote2, credentials3, environment2, { timeouts: timeouts2, maxSize }) {
+      /** Where the server of the remote redirected since `beginPoll`. */
+      #redirect;
+      /** Of the person who runs Sluice, read once since `beginPoll`. */
+      #settings;
+      constructor(remote2, credentials3, environment2, { timeouts: timeouts2, maxSize, isWorkTree = false }) {
         this.#remote = remote2;
         this.#credentials = credentials3;
         this.#environment = environment2;
         this.#timeouts = timeouts2;
         this.maxSize = maxSize;
-        this.#url = remote2.url;
+        this.#isWorkTree = isWorkTree;
+      }
+      /** The next exchange asks the configured address: a redirect holds for one poll, since any answer of a network may be wrong. */
+      beginPoll() {
+        this.#redirect = void 0;
+        this.#settings = void 0;
+      }
+      /** Where the server redirected since `beginPoll`, for people; undefined where it did not. */
+      get redirected() {
+        return this.#redirect?.shown;
       }
       /** Output of `git <args>` in `folder`, without a remote. */
       async text(folder, args, signal) {
@@ -40745,6 +41139,12 @@ var init_git = __esm({
         const args = ["cat-file", "--batch"];
         return this.#locally({ folder, args, most: mostBytes2.contents, input: asLines(objects) }, signal);
       }
+      /** Output of `git cat-file --batch-check --follow-symlinks` in `folder`, for names such as `<commit>:<path>`. */
+      async targets(folder, names5, signal) {
+        const args = ["cat-file", "--batch-check", "--follow-symlinks"];
+        const run = { folder, args, most: mostBytes2.text, input: asLines(names5) };
+        return (await this.#locally(run, signal)).toString("utf8");
+      }
       /** Changes references in `folder`, all of them or none: `changes` are the commands of `git update-ref --stdin`. */
       async updateReferences(folder, changes, signal) {
         if (changes.length === 0) return;
@@ -40753,10 +41153,11 @@ var init_git = __esm({
       }
       /** Output of a git command that connects to nothing. */
       #locally(run, signal) {
-        const environment2 = localEnvironment(this.#environment);
+        const make2 = this.#isWorkTree ? workTreeEnvironment : cloneEnvironment;
+        const environment2 = make2(this.#environment);
         return this.#run({ ...run, environment: environment2, isRemote: false, redact: this.#remote.redact }, signal);
       }
-      /** Output of a git command that connects to the remote: `args` receives its URL. */
+      /** Output of a git command that connects to the remote. */
       exchange(folder, args, signal) {
         return this.#exchange(folder, args, void 0, signal);
       }
@@ -40775,17 +41176,35 @@ var init_git = __esm({
       }
       async #exchange(folder, args, before, signal) {
         const granted = await this.#credentials.resolve();
-        try {
-          return await this.#ask(folder, args(this.#url), granted, before, signal);
-        } catch (error2) {
-          const moved5 = error2 instanceof Refusal2 ? movedTo(error2.answer, this.#url) : void 0;
-          if (moved5 === void 0) throw error2;
-          this.#url = moved5;
-          return this.#ask(folder, args(moved5), granted, before, signal);
+        this.#settings ??= await this.#personal(folder, signal);
+        const options = this.#remote.isFolder === true ? uploadPackOptions(this.#settings) : [];
+        for (let redirects = 0; ; redirects += 1) {
+          const url = this.#redirect?.url ?? this.#remote.url;
+          try {
+            return await this.#ask(folder, args(url, options), granted, before, signal);
+          } catch (error2) {
+            const moved5 = error2 instanceof Refusal2 && redirects < mostRedirects ? movedTo(error2.answer, url) : void 0;
+            if (moved5 === void 0) throw error2;
+            const hide = redactor(granted.secrets);
+            this.#redirect = { url: moved5, shown: this.#remote.redact(hide(moved5)) };
+          }
         }
       }
+      async #personal(folder, signal) {
+        const environment2 = settingsEnvironment(this.#environment);
+        const run = { folder, args: ["config", "--list", "-z"], most: mostBytes2.text, environment: environment2, isRemote: false };
+        return readSettings((await this.#run({ ...run, redact: this.#remote.redact }, signal)).toString("utf8"));
+      }
       async #ask(folder, args, granted, before, signal) {
-        const environment2 = remoteEnvironment(this.#environment, this.#remote, granted, this.#timeouts);
+        const isClone = before !== void 0;
+        const setting = {
+          remote: this.#remote,
+          granted,
+          timeouts: this.#timeouts,
+          settings: this.#settings ?? [],
+          isClone
+        };
+        const environment2 = remoteEnvironment(this.#environment, setting);
         const hide = redactor(granted.secrets);
         const redact = (text5) => this.#remote.redact(hide(text5));
         const most3 = mostBytes2.exchange;
@@ -40806,7 +41225,7 @@ var init_git = __esm({
       /** What git printed. Throws what it said where it failed, and why it was ended. */
       async #execute({ folder, args, environment: environment2, isRemote, input, most: most3, before }, signal) {
         if (!(0, import_node_fs6.existsSync)(folder)) throw new Error(`not a git repository: ${folder} does not exist`);
-        const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path9.dirname)((0, import_node_path9.resolve)(folder)) };
+        const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path10.dirname)((0, import_node_path10.resolve)(folder)) };
         if (!isRemote) return runLocally({ folder, args, env, most: most3, input: input ?? "", ...this.#timeouts }, signal);
         const child = new GitProcess(args, folder, env);
         const { silence, total } = this.#timeouts;
@@ -40829,7 +41248,7 @@ var init_git = __esm({
       async #watch(child, folder, before, done) {
         try {
           for (; ; ) {
-            await (0, import_promises11.setTimeout)(lookEvery2, void 0, { signal: done });
+            await (0, import_promises12.setTimeout)(lookEvery2, void 0, { signal: done });
             await this.#mustFit(folder, before);
           }
         } catch (error2) {
@@ -40856,19 +41275,73 @@ var init_git = __esm({
       }
       #failure({ args, redact }, error2) {
         const output = error2 instanceof Error ? error2.message : String(error2);
-        const answer2 = lastAnswer(output, Date.now());
+        const isLate = output.startsWith(outOfTime);
+        const answer2 = isLate && isWaiting(output) ? void 0 : lastAnswer(output, Date.now());
         const said2 = essence(redact(withoutTrace(output)));
         const reason2 = reasonOf(`${said2}
 ${connectionTrouble(output)}`, answer2);
         if (reason2 === "GitNotInstalled") {
           return new SourceError(reason2, "expected the program git on the PATH, found none: install Git");
         }
-        const what = reason2 === "Timeout" ? `no end after ${this.#timeouts.silence / 1e3} s of silence or ${this.#timeouts.total / 1e3} s in all` : said2 || "git said nothing about why";
+        const what = isLate || reason2 === "Timeout" ? this.#late(answer2) : said2 || "git said nothing about why";
         const way = wayOut(reason2, { ...answer2, ...answer2?.location && { location: shown3(answer2.location, redact) } });
-        return new Refusal2(reason2, `git ${args[0] ?? ""} of ${this.#remote.display} failed: ${what}${way}`, answer2);
+        const place = this.redirected === void 0 ? "" : `, redirected to ${this.redirected},`;
+        return new Refusal2(reason2, `git ${args[0] ?? ""} of ${this.#remote.display}${place} failed: ${what}${way}`, answer2);
+      }
+      #late(answer2) {
+        const times = `${this.#timeouts.silence / 1e3} s of silence or ${this.#timeouts.total / 1e3} s in all`;
+        if (answer2?.status !== 401) return `no end after ${times}`;
+        return `the server asked for credentials, and no credential helper of Git's settings gave any within ${times}`;
       }
     };
     idle2 = /^((remote: )?(Counting|Compressing|Enumerating|Receiving|Resolving|Total)\b|Please make sure you have the correct access|and the repository exists)/;
+  }
+});
+
+// reconciler/work-tree/clean.ts
+async function asCommitted(files, run) {
+  const asked2 = files.filter(({ path: path2 }) => !path2.includes("\n"));
+  if (asked2.length === 0) return [...files];
+  const objects = (await run(["rev-parse", "--path-format=absolute", "--git-path", "objects"], "", {})).toString(
+    "utf8"
+  );
+  const folder = await (0, import_promises13.mkdtemp)((0, import_node_path11.join)((0, import_node_os2.tmpdir)(), "sluice-objects-"));
+  try {
+    const variables = { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted4(objects.trimEnd()) };
+    const hashed = await run(["hash-object", "-w", "--stdin-paths"], lines(asked2.map(({ path: path2 }) => path2)), variables);
+    const names5 = hashed.toString("utf8").trimEnd();
+    const contents2 = readBlobs(await run(["cat-file", "--batch"], `${names5}
+`, variables), asked2.length);
+    const clean5 = new Map(asked2.map(({ path: path2 }, index) => [path2, contents2[index]]));
+    return files.map(({ path: path2, bytes }) => ({ path: path2, bytes: clean5.get(path2) ?? bytes }));
+  } finally {
+    await (0, import_promises13.rm)(folder, { recursive: true, force: true });
+  }
+}
+function readBlobs(output, count) {
+  let at2 = 0;
+  return Array.from({ length: count }, () => {
+    const end2 = output.indexOf("\n", at2);
+    const size = Number(/ blob (\d+)$/.exec(output.toString("latin1", at2, end2))?.[1] ?? Number.NaN);
+    if (Number.isNaN(size)) throw new Error("git cat-file: expected a file that was just written, found none");
+    at2 = end2 + 1 + size + 1;
+    return Buffer.from(output.subarray(end2 + 1, end2 + 1 + size));
+  });
+}
+function lines(texts) {
+  return texts.map((text5) => `${text5}
+`).join("");
+}
+function quoted4(path2) {
+  return path2.includes(":") ? `"${path2.replaceAll(/["\\]/g, String.raw`\$&`)}"` : path2;
+}
+var import_promises13, import_node_os2, import_node_path11;
+var init_clean = __esm({
+  "reconciler/work-tree/clean.ts"() {
+    "use strict";
+    import_promises13 = require("node:fs/promises");
+    import_node_os2 = require("node:os");
+    import_node_path11 = require("node:path");
   }
 });
 
@@ -40887,46 +41360,50 @@ async function filesNow(top, paths, limits2) {
     top
   );
   const files = [];
-  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises12.readFile)((0, import_node_path10.join)(top, path2)) });
+  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises14.readFile)((0, import_node_path12.join)(top, path2)) });
   return { files, skipped };
 }
 async function lookAt(top, path2, limits2) {
-  const file = (0, import_node_path10.join)(top, path2);
-  const found2 = await (0, import_promises12.lstat)(file).catch(() => void 0);
+  const file = (0, import_node_path12.join)(top, path2);
+  const found2 = await (0, import_promises14.lstat)(file).catch(() => void 0);
   if (found2 === void 0) return void 0;
   if (found2.isSymbolicLink()) return "a symbolic link, which is not followed: put the file itself here";
   if (found2.isDirectory()) return "a repository within this one, which is not entered: keep pipeline files in this one";
   if (!isCandidate(path2) || !found2.isFile()) return void 0;
-  if (await (0, import_promises12.realpath)(file) !== file) return "a file behind a symbolic link, which is not followed";
+  if (await (0, import_promises14.realpath)(file) !== file) return "a file behind a symbolic link, which is not followed";
   return found2.size > limits2.fileBytes ? tooLarge2(found2.size, limits2) : found2.size;
 }
-var import_promises12, import_node_path10;
+var import_promises14, import_node_path12;
 var init_files = __esm({
   "reconciler/work-tree/files.ts"() {
     "use strict";
-    import_promises12 = require("node:fs/promises");
-    import_node_path10 = require("node:path");
+    import_promises14 = require("node:fs/promises");
+    import_node_path12 = require("node:path");
     init_limits2();
     init_tree();
   }
 });
 
 // reconciler/work-tree/work-tree.ts
+function indexEntry(line2) {
+  const [, mode = "", object2 = "", path2 = ""] = /^(\d+) ([0-9a-f]+) 0\t(.+)$/s.exec(line2) ?? [];
+  return path2 === "" ? void 0 : { mode, object: object2, path: path2 };
+}
 async function topOf(real, folder, environment2, signal) {
   const run = { folder: real, args: ["rev-parse", "--show-toplevel"], input: "", most: mostAnswer, ...timeouts };
   try {
-    return (await runLocally({ ...run, env: localEnvironment(environment2) }, signal)).toString("utf8").trimEnd();
+    return (await runLocally({ ...run, env: workTreeEnvironment(environment2) }, signal)).toString("utf8").trimEnd();
   } catch (error2) {
     const said2 = oneLine(error2 instanceof Error ? error2.message.trim().slice(0, 300) : String(error2));
     throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree: ${said2}`);
   }
 }
-var import_promises13, import_node_path11, mostAnswer, timeouts, WorkTree;
+var import_promises15, import_node_path13, mostAnswer, mostContents, linkMode, submoduleMode, timeouts, WorkTree;
 var init_work_tree = __esm({
   "reconciler/work-tree/work-tree.ts"() {
     "use strict";
-    import_promises13 = require("node:fs/promises");
-    import_node_path11 = require("node:path");
+    import_promises15 = require("node:fs/promises");
+    import_node_path13 = require("node:path");
     init_language();
     init_commit();
     init_credentials();
@@ -40937,8 +41414,11 @@ var init_work_tree = __esm({
     init_remote();
     init_revision();
     init_tree();
+    init_clean();
     init_files();
     mostAnswer = 1 << 20;
+    mostContents = 192 << 20;
+    [linkMode, submoduleMode] = ["120000", "160000"];
     timeouts = { ...defaultTimeouts, afterExit: false };
     WorkTree = class _WorkTree {
       top;
@@ -40946,25 +41426,27 @@ var init_work_tree = __esm({
       under;
       #git;
       #blobs = new Blobs();
+      #environment;
       #signal;
       constructor(top, under, environment2, signal) {
         const remote2 = parseRemote(top);
-        const options = { timeouts, maxSize: defaultMaxSize };
+        const options = { timeouts, maxSize: defaultMaxSize, isWorkTree: true };
         this.#git = new Git(remote2, new Credentials({}, remote2, void 0), environment2, options);
         this.top = top;
         this.under = under;
+        this.#environment = environment2;
         this.#signal = signal;
       }
       /** The work tree that `folder` is in. Throws a SourceError where there is none, or no such folder. */
       static async around(folder, environment2, signal) {
-        const isFolder2 = await (0, import_promises13.stat)(folder).then(
+        const isFolder2 = await (0, import_promises15.stat)(folder).then(
           (found2) => found2.isDirectory(),
           () => false
         );
         if (!isFolder2) throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-        const real = await (0, import_promises13.realpath)(folder);
-        const top = await (0, import_promises13.realpath)(await topOf(real, folder, environment2, signal));
-        return new _WorkTree(top, (0, import_node_path11.relative)(top, real).split(import_node_path11.sep).join("/") || ".", environment2, signal);
+        const real = await (0, import_promises15.realpath)(folder);
+        const top = await (0, import_promises15.realpath)(await topOf(real, folder, environment2, signal));
+        return new _WorkTree(top, (0, import_node_path13.relative)(top, real).split(import_node_path13.sep).join("/") || ".", environment2, signal);
       }
       /**
        * The hash of the commit that `name` means: a commit, tag or branch of the clone, or else a branch of `origin`. Throws a
@@ -40989,25 +41471,79 @@ var init_work_tree = __esm({
         const wanted = { path: this.under, limits: defaultLimits, display: this.top, blobs: this.#blobs };
         return readCommit(this.#git, this.top, commit, wanted, this.#signal);
       }
-      /** The files of the folder as they are now, also those that are not committed, except those that Git ignores. */
+      /**
+       * The files of the folder as a commit of them would have them, also those that are not committed, except those that Git
+       * ignores. What Git knows as unchanged is read from its index: it may not be in the folder at all, or there in another form.
+       */
       async filesNow() {
+        const [index, modified, others2] = [
+          await this.#listed("--stage"),
+          await this.#listed("--modified"),
+          await this.#listed("--others", "--exclude-standard")
+        ];
+        const changed = new Set(modified);
+        const entries = index.flatMap((line2) => indexEntry(line2) ?? []);
+        const unchanged3 = await this.#inIndex(entries.filter(({ path: path2 }) => !changed.has(path2)));
+        const found2 = await filesNow(this.top, [.../* @__PURE__ */ new Set([...changed, ...others2])], defaultLimits);
+        const files = await asCommitted(found2.files, (...run) => this.#run(...run));
+        const all = [...unchanged3.files, ...files].toSorted((a, b3) => a.path < b3.path ? -1 : 1);
+        checkLimits(
+          all.map(({ bytes }) => ({ bytes: bytes.length })),
+          defaultLimits,
+          this.top
+        );
+        return { files: all, skipped: [...unchanged3.skipped, ...found2.skipped] };
+      }
+      /** What `git ls-files` lists of the folder. */
+      async #listed(...which) {
         const under = this.under === "." ? [] : ["--", `:(literal)${this.under}`];
-        const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", ...under];
-        const listing = await this.#git.text(this.top, args, this.#signal);
-        return filesNow(this.top, [...new Set(listing.split("\0"))].filter(Boolean), defaultLimits);
+        const args = ["ls-files", "-z", "--full-name", ...which, ...under];
+        return (await this.#git.text(this.top, args, this.#signal)).split("\0").filter(Boolean);
+      }
+      /** The files of the index, as those of a commit are read. */
+      async #inIndex(entries) {
+        const objects = entries.filter(({ mode }) => mode !== submoduleMode).map(({ object: object2 }) => object2);
+        const sizes3 = await this.#sizes([...new Set(objects)]);
+        const line2 = ({ mode, object: object2, path: path2 }) => `${mode} blob ${object2} ${sizes3.get(object2) ?? "-"}	${path2}`;
+        const { files, skipped } = parseTree(entries.map(line2).join("\0"), defaultLimits);
+        const contents2 = await new Blobs().read(this.#git, this.top, files, this.#signal);
+        const read = files.map(({ path: path2 }, index) => ({ path: path2, bytes: contents2[index] }));
+        const links = new Set(entries.filter(({ mode }) => mode === linkMode).map(({ path: path2 }) => path2));
+        const left = skipped.map(({ version, ...one2 }) => links.has(one2.path) || !version ? one2 : { ...one2, version });
+        return withoutPointers(read, left);
+      }
+      async #sizes(objects) {
+        if (objects.length === 0) return /* @__PURE__ */ new Map();
+        const text5 = await this.#git.targets(this.top, objects, this.#signal);
+        return new Map(
+          [...text5.matchAll(/^([0-9a-f]{40,64}) blob (\d+)$/gm)].map(([, object2 = "", size = ""]) => [object2, size])
+        );
+      }
+      async #run(args, input, variables) {
+        const env = { ...workTreeEnvironment(this.#environment), ...variables };
+        try {
+          return await runLocally({ folder: this.top, args, input, env, most: mostContents, ...timeouts }, this.#signal);
+        } catch (error2) {
+          this.#signal.throwIfAborted();
+          const said2 = oneLine(error2 instanceof Error ? error2.message.trim().slice(0, 300) : String(error2));
+          throw new SourceError(
+            "GitOperationFailed",
+            `${this.top}: git ${args[0]} of files that are not committed failed: ${said2}`
+          );
+        }
       }
       /**
        * The text of a file, named from the working directory, in a commit; undefined where it is not there, or outside. What
        * is a link today may have been a file then, so the name counts, and not where it leads.
        */
       async textAt(commit, file) {
-        const folder = (0, import_node_path11.dirname)((0, import_node_path11.resolve)(file));
-        const path2 = (0, import_node_path11.relative)(this.top, (0, import_node_path11.join)(await (0, import_promises13.realpath)(folder).catch(() => folder), (0, import_node_path11.basename)(file)));
-        if (path2.startsWith("..") || (0, import_node_path11.isAbsolute)(path2)) return void 0;
+        const folder = (0, import_node_path13.dirname)((0, import_node_path13.resolve)(file));
+        const path2 = (0, import_node_path13.relative)(this.top, (0, import_node_path13.join)(await (0, import_promises15.realpath)(folder).catch(() => folder), (0, import_node_path13.basename)(file)));
+        if (path2.startsWith("..") || (0, import_node_path13.isAbsolute)(path2)) return void 0;
         const args = ["ls-tree", "-z", "--full-tree", commit, "--", `:(literal)${path2}`];
         const listing = await this.#git.text(this.top, args, this.#signal);
         if (!/^100\d+ blob /.test(listing)) return void 0;
-        return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path11.sep).join("/")}`], this.#signal);
+        return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path13.sep).join("/")}`], this.#signal);
       }
       /** The one line that git answers; undefined where it fails. */
       async #line(...args) {
@@ -41303,6 +41839,15 @@ function newText({ state, topics, shared }) {
   const wish = state === "Running" ? "" : `, and x-sluice.state is ${state}`;
   return `${wish}${beginningText(topics)}${shared.map((topic) => `; ${sharedText(topic)}`).join("")}`;
 }
+function sourceText({ from, to: to2, removes, edits }) {
+  const does = [...pipelinesText("lacks", removes), ...pipelinesText("changes", edits)].join(", and ");
+  const back = edits.length === 0 ? "run with the earlier source" : "correct the redirect";
+  const deleting = removes.length === 0 ? "which follows it" : "which deletes what this source lacks";
+  return `the source is ${to2}, and was ${from}; it ${does}, so nothing is changed. Ways out: ${back}; or "sluice approve", ` + deleting;
+}
+function pipelinesText(verb, ids) {
+  return ids.length === 0 ? [] : [`${verb} ${counted2(ids.length, "pipeline")} (${someOf(ids)})`];
+}
 function approvalText({ of, level, approval, approved }) {
   const found2 = approved === void 0 ? "none" : `one of class ${approved}`;
   return `${reasonText(of)}; it is of class ${level}, and --approve holds it back: expected an approval, found ${found2}. To approve it, commit a file with ${approval} in the folder approvals of the repository, or the trailer "Sluice-Approve: ${approval}" in its newest commit`;
@@ -41367,7 +41912,7 @@ function idText({ file, from, to: to2, isReader }) {
 function budgetText({ file, waiting, begun, of, limit: limit2 }) {
   const most3 = allowed(limit2, of);
   const count = begun === 0 ? `${waiting}` : `${begun + waiting} (${begun} of them begun already)`;
-  const restoring = most3 === 0 ? "restore the file" : `restore files, and remove at most ${most3} in one commit`;
+  const restoring = most3 === 0 ? "restore the file" : `restore files, and remove at most ${most3} ${limit2.both === "lesser" ? "at once" : "in one commit"}`;
   return `${file} no longer has it, but this revision removes the files of ${count} of ${of} pipelines, and --max-deletions (${limitText(limit2)}) allows ${most3}: no further deletion is begun. Ways out: ${restoring}; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops what a pipeline holds, and remove its file in a later commit`;
 }
 function stateText({ status, wish, ending, leaves }) {
@@ -41435,7 +41980,11 @@ var init_reasons = __esm({
       },
       SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
       PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
-      PruneHeld: ({ file, unread }) => `${file} no longer has it, but ${unread} cannot be read and may have it: it is kept until that file is corrected`,
+      PruneHeld: ({ file, unread: unread2, skipped }) => skipped === void 0 ? `${file} no longer has it, but ${unread2} cannot be read and may have it: it is kept until that file is corrected` : `${file} no longer has it, but ${unread2} came or changed with the same revision, may have it, and is ${skipped}. It is kept. Ways out: restore the file; or, to delete the pipeline, name ${unread2} in .sluiceignore`,
+      FolderChanging: ({ of, after, changed }) => {
+        const last2 = changed === void 0 ? "" : `; ${changed} changed last`;
+        return `${reasonText(of)}; this waits until the folder has stood still for ${after / 1e3} s (--dir-settle), as it may be half of a copy${last2}`;
+      },
       NotOwned: () => "it was not created from this source: it is left as it is",
       InProgress: () => "an earlier change is still being carried out",
       InProgressMeanwhile: ({ dependency }) => `an earlier change is completed first:  ${dependency.pipeline_id} ${dependencyText(dependency)}`,
@@ -41458,7 +42007,7 @@ var init_reasons = __esm({
       IdChanged: idText,
       EmptySource: () => "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path and the branch; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
       DeletionBudget: budgetText,
-      SourceChanged: ({ from, to: to2, removes }) => `the source is ${to2}, and was ${from}; it lacks ${counted2(removes.length, "pipeline")} (${someOf(removes)}), so nothing is changed. Ways out: run with the earlier source; or "sluice approve", which deletes what this source lacks`,
+      SourceChanged: sourceText,
       NotApproved: approvalText,
       EndHindered: ({ trigger, hindrance }) => `${triggerText(trigger)}: ${hindranceText(hindrance)}`,
       SuccessorLost: ({ of, revision }) => `${reasonText(of)}; ${revision} had deleted it to recreate it, and its new config was not stored, because its file holds a secret in plain text: correct the file`,
@@ -41813,12 +42362,12 @@ function textDifference(from, to2) {
     { added: false, removed: true, value: from },
     { added: true, removed: false, value: to2 }
   ];
-  const lines = parts.flatMap(({ added, removed, value }) => {
+  const lines2 = parts.flatMap(({ added, removed, value }) => {
     const sign2 = added ? "+" : removed ? "-" : " ";
     return value.replace(/\n$/, "").split("\n").map((line2) => `      ${sign2} ${clean3(line2)}`);
   });
-  const more = lines.length - mostLines;
-  return more > 0 ? [...lines.slice(0, mostLines), `      … ${more} more lines`] : lines;
+  const more = lines2.length - mostLines;
+  return more > 0 ? [...lines2.slice(0, mostLines), `      … ${more} more lines`] : lines2;
 }
 function printed2(value) {
   return clean3(typeof value === "string" ? value : JSON.stringify(value));
@@ -41858,8 +42407,8 @@ function code(text5) {
   const escaped5 = clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "&#124;");
   return `<code>${escaped5.replaceAll(/[\\`*[\]~_@#]/g, (character) => `&#${character.codePointAt(0)};`)}</code>`;
 }
-function fenced(language, lines) {
-  const text5 = lines.map(clean4).join("\n");
+function fenced(language, lines2) {
+  const text5 = lines2.map(clean4).join("\n");
   const fence = fenceOf(text5, 3);
   return `${fence}${language}
 ${text5}
@@ -41970,9 +42519,9 @@ function listOf2(facts) {
 }
 function diffOf({ fields }) {
   if (fields.length === 0) return [];
-  const lines = fields.flatMap(fieldLines).map((line2) => cut2(withoutIndent(line2), longestLine3));
-  const more = lines.length - mostLines2;
-  return [fenced("diff", more > 0 ? [...lines.slice(0, mostLines2), `… ${more} more lines`] : lines)];
+  const lines2 = fields.flatMap(fieldLines).map((line2) => cut2(withoutIndent(line2), longestLine3));
+  const more = lines2.length - mostLines2;
+  return [fenced("diff", more > 0 ? [...lines2.slice(0, mostLines2), `… ${more} more lines`] : lines2)];
 }
 function withoutIndent(line2) {
   return line2.startsWith("      ") ? line2.slice(6) : ` ${line2.trimStart()}`;
@@ -42074,9 +42623,9 @@ ${what} \`sluice plan\` prints all.
         const limit2 = Math.min(this.#most, this.#text.length + most3);
         let added = 0;
         for (const part2 of parts) {
-          const join14 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
-          if (this.#text.length + join14.length + part2.length > limit2) continue;
-          this.#text += join14 + part2;
+          const join15 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
+          if (this.#text.length + join15.length + part2.length > limit2) continue;
+          this.#text += join15 + part2;
           added += 1;
         }
         return added;
@@ -42182,7 +42731,7 @@ function figuresOf({
   pending_batches,
   lag,
   keys: keys2,
-  join: join14,
+  join: join15,
   dead_letters,
   paused
 }) {
@@ -42192,8 +42741,8 @@ function figuresOf({
     pending_batches,
     ...lag !== void 0 && { lag },
     ...keys2 !== void 0 && { keys: keys2 },
-    ...join14?.events !== void 0 && { join_events: join14.events },
-    ...join14 !== void 0 && { join_rows: join14.rows },
+    ...join15?.events !== void 0 && { join_events: join15.events },
+    ...join15 !== void 0 && { join_rows: join15.rows },
     dead_letters,
     ...paused !== void 0 && { paused: cut3(paused) }
   };
@@ -42330,15 +42879,15 @@ function reasonOf2(error2) {
   const { cause } = error2;
   return cause instanceof Error && cause.message !== "" ? cause.message : error2.message;
 }
-var import_promises14, defaults3, shown4, tries, longestWait3, overloaded, RestError, Rest;
+var import_promises16, defaults3, shown4, tries, longestWait4, overloaded, RestError, Rest;
 var init_rest = __esm({
   "reconciler/pull-request/rest.ts"() {
     "use strict";
-    import_promises14 = require("node:timers/promises");
+    import_promises16 = require("node:timers/promises");
     defaults3 = { timeout: 2e4, pause: 1e3, mostBytes: 16 * 1024 * 1024 };
     shown4 = 300;
     tries = 3;
-    longestWait3 = 30;
+    longestWait4 = 30;
     overloaded = [502, 503, 504];
     RestError = class extends Error {
       /** Of the answer; undefined where there was none. */
@@ -42366,7 +42915,7 @@ var init_rest = __esm({
           const wait2 = attempt < tries && mayRepeat(method2, answer2.status) ? this.#waitOf(answer2, attempt) : void 0;
           if (wait2 === void 0) throw await this.#refused(method2, path2, answer2);
           await answer2.body?.cancel();
-          await (0, import_promises14.setTimeout)(wait2);
+          await (0, import_promises16.setTimeout)(wait2);
         }
       }
       async #send(method2, path2, body) {
@@ -42422,7 +42971,7 @@ var init_rest = __esm({
         const asked2 = answer2.headers.get("retry-after");
         if (asked2 === null) return this.#options.pause * 2 ** (attempt - 1);
         const seconds = Number(asked2);
-        return seconds >= 0 && seconds <= longestWait3 ? 1e3 * seconds : void 0;
+        return seconds >= 0 && seconds <= longestWait4 ? 1e3 * seconds : void 0;
       }
       async #refused(method2, path2, answer2) {
         const text5 = await this.#text(answer2, path2).catch(() => "");
@@ -42436,10 +42985,10 @@ var init_rest = __esm({
 
 // reconciler/secrets/file-and-env.ts
 async function content(reference, path2) {
-  if (!(0, import_node_path12.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
+  if (!(0, import_node_path14.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
   let file;
   try {
-    file = await (0, import_promises15.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
+    file = await (0, import_promises17.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
     if (!(await file.stat()).isFile()) throw notFound(reference, "is not a file", "name a file");
     return textOf4(reference, await readAtMost2(file, fileBytes + 1));
   } catch (error2) {
@@ -42475,13 +43024,13 @@ function textOf4(reference, bytes) {
 function notFound(reference, what, wayOut2) {
   return new EngineError("SECRET_NOT_FOUND", `secret ${reference} ${what}: ${wayOut2}`, { details: { reference } });
 }
-var import_node_fs7, import_promises15, import_node_path12, fileBytes, FileAndEnvSecrets;
+var import_node_fs7, import_promises17, import_node_path14, fileBytes, FileAndEnvSecrets;
 var init_file_and_env = __esm({
   "reconciler/secrets/file-and-env.ts"() {
     "use strict";
     import_node_fs7 = require("node:fs");
-    import_promises15 = require("node:fs/promises");
-    import_node_path12 = require("node:path");
+    import_promises17 = require("node:fs/promises");
+    import_node_path14 = require("node:path");
     init_language();
     init_schemas();
     fileBytes = 64 * 1024;
@@ -42601,7 +43150,7 @@ async function liveStateAt(server, invocation) {
   const answer2 = await api.get(path);
   try {
     const live = readLiveState(answer2);
-    const [, commit] = /sha1:([0-9a-f]{40,64})$/.exec(live.revision ?? "") ?? [];
+    const [, commit] = /^(?!dir@).*sha(?:1|256):([0-9a-f]{40,64})$/.exec(live.revision ?? "") ?? [];
     return { live, compared: { name: api.name, ...commit !== void 0 && { commit } } };
   } catch (error2) {
     if (!(error2 instanceof LiveStateError)) throw error2;
@@ -42680,7 +43229,7 @@ async function loadedSides(settings2, tree, sides, signal) {
   for (const { compared: compared4, files, skipped } of sides) {
     ({ commit } = compared4);
     const variables = await read();
-    found2.push({ desired: await loader.load(files, signal, variables), skipped });
+    found2.push({ desired: await loader.load(files, signal, variables, unreadPaths({ skipped })), skipped });
   }
   return found2;
 }
@@ -42689,6 +43238,7 @@ var init_plan2 = __esm({
   "reconciler/cli/files/plan.ts"() {
     "use strict";
     init_load();
+    init_revision();
     init_budget2();
     init_preview();
     init_report();
@@ -42714,7 +43264,7 @@ async function movedSince(ref, paths, of) {
   return problems;
 }
 async function movedIn(folder, ref, { settings: settings2, env }) {
-  if (!(await (0, import_promises16.stat)(folder)).isDirectory()) {
+  if (!(await (0, import_promises18.stat)(folder)).isDirectory()) {
     throw new CliError(
       `--base: expected folders, found the file ${folder}: what has moved shows in a whole folder alone`
     );
@@ -42724,7 +43274,7 @@ async function movedIn(folder, ref, { settings: settings2, env }) {
   const { base, head } = await comparedFiles(tree, ref, void 0);
   const [before, after] = await loadedSides(settings2, tree, [base, head], signal);
   const { notes, changes } = previewOf(before, after, anyNumber);
-  const shown6 = (file) => (0, import_node_path13.join)(folder, (0, import_node_path13.relative)(tree.under, file));
+  const shown6 = (file) => (0, import_node_path15.join)(folder, (0, import_node_path15.relative)(tree.under, file));
   const moves2 = notes.flatMap((note) => note.code === "FileMoved" ? [note.facts] : []);
   return [
     ...moves2.map(({ pipeline_id, from }) => moved4(pipeline_id, after, shown6, from)),
@@ -42767,12 +43317,12 @@ function idChanged2({ change }, { desired }, shown6) {
     )
   ];
 }
-var import_promises16, import_node_path13, longest9, anyNumber;
+var import_promises18, import_node_path15, longest9, anyNumber;
 var init_moved = __esm({
   "reconciler/cli/files/moved.ts"() {
     "use strict";
-    import_promises16 = require("node:fs/promises");
-    import_node_path13 = require("node:path");
+    import_promises18 = require("node:fs/promises");
+    import_node_path15 = require("node:path");
     init_problem();
     init_budget2();
     init_preview();
@@ -42789,8 +43339,8 @@ var init_moved = __esm({
 init_terminal();
 
 // reconciler/cli/action/check.ts
-var import_promises21 = require("node:fs/promises");
-var import_node_path18 = require("node:path");
+var import_promises23 = require("node:fs/promises");
+var import_node_path20 = require("node:path");
 
 // reconciler/cli/files/validation.ts
 init_load();
@@ -42807,9 +43357,9 @@ function excerptsOf(files, problems) {
   for (const [path2, own2] of byFile(problems).slice(0, mostFiles)) {
     const file = byPath.get(path2);
     if (file === void 0) continue;
-    const lines = new FileLines(file);
+    const lines2 = new FileLines(file);
     for (const one2 of own2) {
-      const found2 = lines.shown(one2.line - 1, one2.column - 1);
+      const found2 = lines2.shown(one2.line - 1, one2.column - 1);
       if (found2 !== void 0) excerpts.set(one2, { line: one2.line, ...windowOf(found2) });
     }
   }
@@ -42836,13 +43386,13 @@ var FileLines = class {
   #parts = /* @__PURE__ */ new Map();
   constructor(file) {
     const { documents, text: text5 = "" } = parse3(file);
-    const lines = text5.split(/(?<=\r\n|\n|\r(?!\n))/);
+    const lines2 = text5.split(/(?<=\r\n|\n|\r(?!\n))/);
     let at2 = 0;
-    for (const line2 of lines) {
+    for (const line2 of lines2) {
       this.#starts.push(at2);
       at2 += line2.length;
     }
-    this.#lines = lines.map((line2) => line2.replace(/[\r\n]+$/, ""));
+    this.#lines = lines2.map((line2) => line2.replace(/[\r\n]+$/, ""));
     if (documents.length === 0) return;
     const tokens2 = documents.flatMap(
       (document2) => document2.tokens().map((token5) => ({ ...token5, line: document2.placeOf(token5).line - 1 }))
@@ -42953,8 +43503,8 @@ function patternError(pattern4) {
 var hour = 36e5;
 var longestWait = 10 * 365 * 24 * hour;
 function checkedTests(file) {
-  const { documents, problem: unread, text: text5 = "" } = parse3(file);
-  if (unread !== void 0) return { problems: [unread] };
+  const { documents, problem: unread2, text: text5 = "" } = parse3(file);
+  if (unread2 !== void 0) return { problems: [unread2] };
   const [document2, second] = documents;
   if (second !== void 0) return { problems: [oneDocument(second)] };
   const problems = [...document2.problems, ...schemaProblems(document2, testErrors(document2.value))];
@@ -43023,8 +43573,8 @@ init_variables2();
 
 // reconciler/cli/files/pipeline-files.ts
 var import_node_fs5 = require("node:fs");
-var import_promises8 = require("node:fs/promises");
-var import_node_path5 = require("node:path");
+var import_promises9 = require("node:fs/promises");
+var import_node_path6 = require("node:path");
 init_ignore();
 init_load();
 init_limits();
@@ -43043,7 +43593,7 @@ async function pipelineFiles(paths) {
       continue;
     }
     const found2 = isOne2 ? [await singleFile(path2)] : await filesOfFolder(path2, left);
-    for (const file of found2) files.set((0, import_node_path5.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
+    for (const file of found2) files.set((0, import_node_path6.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
     if (isOne2) named6.add(path2);
   }
   return { files: [...files.values()], named: named6, ...left };
@@ -43058,7 +43608,7 @@ function nameOf2({ path: path2, below }) {
   return isPipelineFile(path2) ? path2 : below;
 }
 async function isFolder(path2) {
-  const found2 = await (0, import_promises8.lstat)(path2).catch((error2) => {
+  const found2 = await (0, import_promises9.lstat)(path2).catch((error2) => {
     throw missing2(path2, error2);
   });
   if (!found2.isSymbolicLink()) return found2.isDirectory();
@@ -43069,20 +43619,20 @@ async function isFolder(path2) {
 function missing2(path2, cause) {
   return new CliError(`${path2}: expected a file or a folder: ${cause.message}`, { cause });
 }
-async function filesOfFolder(folder, { unread, tests }) {
+async function filesOfFolder(folder, { unread: unread2, tests }) {
   const { Folder: Folder2 } = await Promise.resolve().then(() => (init_folder(), folder_exports));
   const revision = await new Folder2({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
   const links = await linksIn(folder, revision.files);
-  for (const path2 of links) unread.push({ path: (0, import_node_path5.join)(folder, path2), reason: ofGit });
+  for (const path2 of links) unread2.push({ path: (0, import_node_path6.join)(folder, path2), reason: ofGit });
   const files = withoutIgnored(revision.files).filter(({ path: path2 }) => !links.has(path2));
-  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path5.join)(folder, path2));
-  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path5.join)(folder, path2), below: path2, bytes }));
+  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path6.join)(folder, path2));
+  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path6.join)(folder, path2), below: path2, bytes }));
   for (const one2 of revision.skipped.filter(isOurs)) {
     const below = one2.path;
-    const path2 = (0, import_node_path5.join)(folder, below);
+    const path2 = (0, import_node_path6.join)(folder, below);
     const bytes = isPipelineFile(below) ? await readAtMost(path2, maxFileBytes + 1).catch(() => nothing2) : nothing2;
     if (bytes.length > maxFileBytes) found2.push({ path: path2, below, bytes });
-    else unread.push({ ...one2, path: path2 });
+    else unread2.push({ ...one2, path: path2 });
   }
   return found2;
 }
@@ -43092,15 +43642,15 @@ function isOurs({ path: path2, isFolder: isUnread }) {
 }
 var ofGit = "a symbolic link, which is not followed in a Git repository: put the file itself here";
 async function linksIn(folder, files) {
-  const real = await (0, import_promises8.realpath)(folder);
+  const real = await (0, import_promises9.realpath)(folder);
   if (await workTreeOf(real) === void 0) return /* @__PURE__ */ new Set();
   const found2 = await Promise.all(
-    files.map(async ({ path: path2 }) => await (0, import_promises8.realpath)((0, import_node_path5.join)(real, path2)) === (0, import_node_path5.join)(real, path2) ? [] : [path2])
+    files.map(async ({ path: path2 }) => await (0, import_promises9.realpath)((0, import_node_path6.join)(real, path2)) === (0, import_node_path6.join)(real, path2) ? [] : [path2])
   );
   return new Set(found2.flat());
 }
 async function singleFile(path2, target = path2) {
-  const below = (0, import_node_path5.basename)(path2);
+  const below = (0, import_node_path6.basename)(path2);
   if (!isPipelineFile(below)) {
     throw new CliError(
       `${path2}: expected a pipeline file: *.yaml, *.yml or *.json, neither hidden, nor sluice.yaml, nor tests (*.test.yaml)`
@@ -43115,14 +43665,14 @@ async function testsAlone(tests) {
   return alone.flat();
 }
 async function existingFiles(paths) {
-  const found2 = await Promise.all(paths.map((path2) => (0, import_promises8.lstat)(path2).then(isFile, () => false)));
+  const found2 = await Promise.all(paths.map((path2) => (0, import_promises9.lstat)(path2).then(isFile, () => false)));
   return paths.filter((_3, index) => found2[index]);
 }
 function isFile(entry3) {
   return entry3.isFile();
 }
 async function readAtMost(path2, limit2) {
-  const file = await (0, import_promises8.open)(path2, import_node_fs5.constants.O_RDONLY | import_node_fs5.constants.O_NOFOLLOW | import_node_fs5.constants.O_NONBLOCK);
+  const file = await (0, import_promises9.open)(path2, import_node_fs5.constants.O_RDONLY | import_node_fs5.constants.O_NOFOLLOW | import_node_fs5.constants.O_NONBLOCK);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(limit2), 0, limit2, 0);
     return buffer.subarray(0, bytesRead);
@@ -43133,7 +43683,7 @@ async function readAtMost(path2, limit2) {
 
 // reconciler/cli/files/validation.ts
 async function validationOf({ settings: settings2, env, progress: progress2 }, paths, ask = async () => []) {
-  const { files, named: named6, unread, tests } = await pipelineFiles(paths);
+  const { files, named: named6, unread: unread2, tests } = await pipelineFiles(paths);
   const variables = await variableReader(settings2)();
   const alone = await testsAlone(tests);
   const read = await testProblems(tests.filter((path2) => !alone.includes(path2)));
@@ -43143,9 +43693,9 @@ async function validationOf({ settings: settings2, env, progress: progress2 }, p
   const base = settings2.optional("validate_base");
   const moved5 = base === void 0 ? [] : await movedProblems(base, paths, { settings: settings2, env });
   const problems = [...found2.problems, ...ofTests, ...moved5, ...await ask(found2.pipelines)].toSorted(byPlace);
-  if (files.length + tests.length + unread.length + problems.length === 0) throw nothingIn(paths);
+  if (files.length + tests.length + unread2.length + problems.length === 0) throw nothingIn(paths);
   const excerpts = excerptsOf(files, problems);
-  return { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread };
+  return { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread: unread2 };
 }
 function nothingIn(paths) {
   const where = foldersText(paths);
@@ -43162,13 +43712,13 @@ async function movedProblems(...given4) {
   const { movedSince: movedSince2 } = await Promise.resolve().then(() => (init_moved(), moved_exports));
   return movedSince2(...given4);
 }
-function withUnread(report, unread) {
-  return { ...report, problems: [...report.problems, ...unread.map(notRead)].toSorted(byPlace) };
+function withUnread(report, unread2) {
+  return { ...report, problems: [...report.problems, ...unread2.map(notRead2)].toSorted(byPlace) };
 }
-function isValid({ problems, unread }) {
-  return unread.length === 0 && problems.every(({ severity }) => severity !== "error");
+function isValid({ problems, unread: unread2 }) {
+  return unread2.length === 0 && problems.every(({ severity }) => severity !== "error");
 }
-function notRead({ path: file, reason: reason2 }) {
+function notRead2({ path: file, reason: reason2 }) {
   const place = { file, line: 1, column: 1 };
   return problem("NOT_READ", place, {
     subject: "file",
@@ -43182,8 +43732,8 @@ init_plan2();
 init_cli_error();
 
 // reconciler/cli/invocation/default-config.ts
-var import_promises17 = require("node:fs/promises");
-var import_node_path14 = require("node:path");
+var import_promises19 = require("node:fs/promises");
+var import_node_path16 = require("node:path");
 init_cli_error();
 init_settings_file();
 init_settings_table();
@@ -43222,7 +43772,7 @@ async function inside(tree, entries) {
   return entries;
 }
 async function leadsInto(tree, path2) {
-  return isWithin(tree, await (0, import_promises17.realpath)(path2).catch(() => (0, import_node_path14.resolve)(path2)));
+  return isWithin(tree, await (0, import_promises19.realpath)(path2).catch(() => (0, import_node_path16.resolve)(path2)));
 }
 
 // reconciler/cli/invocation/progress.ts
@@ -43379,7 +43929,7 @@ async function uploadSarif(rest, repository, { commit, ref }, sarif) {
 }
 
 // reconciler/pull-request/host.ts
-var import_promises18 = require("node:fs/promises");
+var import_promises20 = require("node:fs/promises");
 init_schemas();
 
 // reconciler/pull-request/gitlab.ts
@@ -43454,9 +44004,9 @@ async function jobEvent(env) {
   const file = needed(env, "GITHUB_EVENT_PATH");
   let event;
   try {
-    const { size } = await (0, import_promises18.stat)(file);
+    const { size } = await (0, import_promises20.stat)(file);
     if (size > mostEvent) throw new Error(`expected at most ${mostEvent} bytes, found ${size}`);
-    event = JSON.parse(await (0, import_promises18.readFile)(file, "utf8"));
+    event = JSON.parse(await (0, import_promises20.readFile)(file, "utf8"));
   } catch (error2) {
     const why = error2 instanceof Error ? error2.message : String(error2);
     throw new UnknownJob(`GITHUB_EVENT_PATH: expected a file with what began the job: ${why}`, { cause: error2 });
@@ -43485,7 +44035,7 @@ init_rest();
 init_yaml_document();
 
 // reconciler/validate/formats/report.ts
-var import_node_path15 = require("node:path");
+var import_node_path17 = require("node:path");
 var severities2 = ["error", "warning", "info"];
 function worstFirst(problems) {
   return severities2.flatMap((one2) => ofSeverity(problems, one2));
@@ -43509,9 +44059,9 @@ function number4(count, what) {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 function pathFrom(root, file) {
-  if (root === void 0 || !(0, import_node_path15.isAbsolute)(file)) return file;
-  const below = (0, import_node_path15.relative)(root, file);
-  return below.startsWith("..") || (0, import_node_path15.isAbsolute)(below) ? file : below;
+  if (root === void 0 || !(0, import_node_path17.isAbsolute)(file)) return file;
+  const below = (0, import_node_path17.relative)(root, file);
+  return below.startsWith("..") || (0, import_node_path17.isAbsolute)(below) ? file : below;
 }
 
 // reconciler/validate/formats/github.ts
@@ -43521,11 +44071,11 @@ init_problem();
 // reconciler/validate/formats/text.ts
 init_problem();
 function textReport(report) {
-  const lines = report.problems.flatMap((problem2) => [
+  const lines2 = report.problems.flatMap((problem2) => [
     textLine(problem2),
     ...excerptLines(report.excerpts?.get(problem2))
   ]);
-  return `${[...lines, summary3(report)].join("\n")}
+  return `${[...lines2, summary3(report)].join("\n")}
 `;
 }
 function textLine(problem2) {
@@ -43675,8 +44225,8 @@ var sections = [
   ["info", "Notes"]
 ];
 function markdownReport(report) {
-  const lines = [marker2, `**sluice validate**: ${summary3(report)}`];
-  let length = lines.join("\n").length + reserve;
+  const lines2 = [marker2, `**sluice validate**: ${summary3(report)}`];
+  let length = lines2.join("\n").length + reserve;
   const left = [];
   for (const [severity, title] of sections) {
     const problems = ofSeverity(report.problems, severity);
@@ -43687,14 +44237,14 @@ function markdownReport(report) {
 ` : ""}${item4(report, problem2)}`;
       if (left.length > 0 || length + text5.length + 1 > longestComment) left.push(problem2);
       else {
-        lines.push(text5);
+        lines2.push(text5);
         length += text5.length + 1;
       }
     }
   }
-  if (left.length > 0) lines.push(`
+  if (left.length > 0) lines2.push(`
 Not shown, as a comment has its limit: ${countsInWords(left)}.`);
-  return `${lines.join("\n")}
+  return `${lines2.join("\n")}
 `;
 }
 function item4({ root, excerpts }, problem2) {
@@ -43707,14 +44257,14 @@ function inCode(text5) {
   const fence = fenceOf(text5, 1);
   return `${fence} ${text5} ${fence}`;
 }
-function fenced2(lines) {
-  if (lines.length === 0) return [];
-  const fence = fenceOf(lines.join("\n"), 3);
-  return ["", `  ${fence}`, ...lines.map((line2) => `  ${line2}`), `  ${fence}`, ""];
+function fenced2(lines2) {
+  if (lines2.length === 0) return [];
+  const fence = fenceOf(lines2.join("\n"), 3);
+  return ["", `  ${fence}`, ...lines2.map((line2) => `  ${line2}`), `  ${fence}`, ""];
 }
 
 // reconciler/validate/formats/sarif.ts
-var import_node_path16 = require("node:path");
+var import_node_path18 = require("node:path");
 var import_node_url = require("node:url");
 
 // package.json
@@ -43881,7 +44431,7 @@ function result(problem2, root, fingerprints) {
 }
 function uriOf(path2) {
   const whole4 = path2.replaceAll(new RegExp("\\p{Surrogate}", "gu"), "�");
-  return (0, import_node_path16.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
+  return (0, import_node_path18.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
 }
 function messageText(problem2) {
   return withSuggestion(problem2).replaceAll("](", "] (");
@@ -43949,7 +44499,7 @@ function isSet(env, name3, otherwise) {
 
 // reconciler/cli/action/runner.ts
 var import_node_crypto9 = require("node:crypto");
-var import_promises19 = require("node:fs/promises");
+var import_promises21 = require("node:fs/promises");
 var mostSummary = 1024 * 1024;
 var Runner = class {
   #env;
@@ -43958,14 +44508,14 @@ var Runner = class {
   }
   /** Sets outputs of the step. */
   async output(values3) {
-    const lines = Object.entries(values3).map(([name3, value]) => {
+    const lines2 = Object.entries(values3).map(([name3, value]) => {
       const end2 = `end_${(0, import_node_crypto9.randomUUID)()}`;
       return `${name3}<<${end2}
 ${value}
 ${end2}
 `;
     });
-    await this.#append("GITHUB_OUTPUT", lines.join(""));
+    await this.#append("GITHUB_OUTPUT", lines2.join(""));
   }
   /** Adds Markdown to the summary of the job, as far as it has room. */
   async summarise(parts) {
@@ -43980,7 +44530,7 @@ ${end2}
   }
   async #append(variable, text5) {
     const file = this.#env[variable];
-    if (file && text5 !== "") await (0, import_promises19.appendFile)(file, text5);
+    if (file && text5 !== "") await (0, import_promises21.appendFile)(file, text5);
   }
 };
 function annotation2(kind2, text5) {
@@ -43997,8 +44547,8 @@ function annotationAt(kind2, { file, line: line2 }, text5) {
 
 // reconciler/cli/action/tests.ts
 var import_node_child_process3 = require("node:child_process");
-var import_promises20 = require("node:fs/promises");
-var import_node_path17 = require("node:path");
+var import_promises22 = require("node:fs/promises");
+var import_node_path19 = require("node:path");
 
 // reconciler/pipeline-tests/outcome.ts
 function counted3(count, noun) {
@@ -44010,10 +44560,10 @@ init_escape();
 init_cli_error();
 init_terminal();
 var [longest10, mostPrinted] = [15 * 6e4, 64 * 1024 * 1024];
-var passedOn = ["PATH", "HOME", "TMPDIR", "TEMP", "RUNNER_TEMP", "LANG", "CI", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"];
+var passedOn2 = ["PATH", "HOME", "TMPDIR", "TEMP", "RUNNER_TEMP", "LANG", "CI", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"];
 async function tested({ env, terminal }, { path: path2, vars }, runner) {
-  const own2 = Object.fromEntries(passedOn.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
-  const program = await installed((0, import_node_path17.join)((0, import_node_path17.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
+  const own2 = Object.fromEntries(passedOn2.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
+  const program = await installed((0, import_node_path19.join)((0, import_node_path19.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
   const args = [program, "test", path2, "--format", "json", ...vars === void 0 ? [] : ["--vars", vars]];
   const { said: said2, error: error2 } = await ran("node", args, { env: own2 });
   const report = reportIn(said2);
@@ -44028,7 +44578,7 @@ async function tested({ env, terminal }, { path: path2, vars }, runner) {
   return failed === 0;
 }
 async function installed(root, env, terminal) {
-  const program = (0, import_node_path17.join)(root, "dist/sluice.js");
+  const program = (0, import_node_path19.join)(root, "dist/sluice.js");
   if (await isThere(program)) return program;
   terminal.out("Installing Sluice with chDB, for its tests.");
   const { error: error2 } = await ran("npm", ["ci", "--no-audit", "--no-fund"], { env, cwd: root });
@@ -44038,7 +44588,7 @@ async function installed(root, env, terminal) {
   );
 }
 function isThere(file) {
-  return (0, import_promises20.access)(file).then(
+  return (0, import_promises22.access)(file).then(
     () => true,
     () => false
   );
@@ -44095,19 +44645,19 @@ async function check2(job) {
 }
 async function validated(job, inputs, runner) {
   const settings2 = await settingsOf2("validate", job, inputs);
-  const { unread, ...found2 } = await validationOf({ settings: settings2, env: job.env, progress }, [inputs.path]);
-  const report = withUnread(found2, unread);
+  const { unread: unread2, ...found2 } = await validationOf({ settings: settings2, env: job.env, progress }, [inputs.path]);
+  const report = withUnread(found2, unread2);
   job.terminal.out(printableLines(format(report, "github").trimEnd()));
   const { errors, warnings } = counts(report.problems);
   await runner.output({ errors, warnings });
   if (report.problems.length > 0) await runner.summarise([format(report, "markdown")]);
   const sarif = format(report, "sarif");
   if (inputs.sarif !== void 0) {
-    await (0, import_promises21.writeFile)(inputs.sarif, sarif);
+    await (0, import_promises23.writeFile)(inputs.sarif, sarif);
     await runner.output({ "sarif-file": inputs.sarif });
   }
   if (inputs.isUploaded) await uploaded(job, inputs, sarif);
-  return isValid({ ...found2, unread });
+  return isValid({ ...found2, unread: unread2 });
 }
 async function uploaded({ env, terminal }, { token: token5 }, sarif) {
   const [commit, ref] = [env["GITHUB_SHA"], env["GITHUB_REF"]];
@@ -44133,8 +44683,8 @@ async function compared3(job, inputs, runner) {
   const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env, progress }, inputs.path);
   if (warning2 !== void 0) job.terminal.out(annotation2("warning", printable(warning2)));
   const comment2 = markdownOf(report);
-  const file = (0, import_node_path18.join)(runner.folder, planFile);
-  await (0, import_promises21.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
+  const file = (0, import_node_path20.join)(runner.folder, planFile);
+  await (0, import_promises23.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
 `);
   await runner.output({ level: report.level, changes: report.changes.length, "plan-file": file });
   await runner.summarise([comment2]);

@@ -11,8 +11,10 @@ export type DiskOwner = "both" | "Sluice" | "ClickHouse";
 /** The machine loses its power, and all processes end; or a disk fails, and they live on. */
 export type Failure = "power" | DiskFailure;
 
-/** So long a process lives on with a disk that has failed, in milliseconds: longer than to the next write of any part. */
+/** So long Sluice lives on with a disk of ClickHouse that has failed, in milliseconds: longer than to the next write. */
 const endures = 3_000;
+/** Longer than a slow machine takes to come to the next write, in milliseconds. */
+const endsWithin = 60_000;
 
 export interface MachineOptions {
   system: FileSystem;
@@ -86,7 +88,9 @@ export class Machine {
   async #outlive(failure: DiskFailure): Promise<void> {
     for (const disk of this.#failing) disk.fail(failure);
     const daemon = this.#daemon!;
-    await Promise.race([daemon.ended(), sleep(endures)]);
+    // Sluice ends itself where its own disk fails.
+    const patience = this.#options.diskOf === "ClickHouse" ? endures : endsWithin;
+    await Promise.race([daemon.ended(), sleep(patience)]);
     if (daemon.ending !== undefined) this.endings.push(daemon.ending);
   }
 

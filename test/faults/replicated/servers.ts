@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { replicatedObstacle } from "../../support/replicated/engine.ts";
 import type { Replica } from "../../support/replicated/replica.ts";
 import { ZooKeeper } from "../../support/zookeeper/zookeeper.ts";
@@ -27,9 +28,24 @@ export async function withReplicas<T>(use: (servers: ReplicatedServers) => Promi
   }
 }
 
+/** Resolves when a server has a session with the ZooKeeper of a name: on a slow machine its first handshake may take too long. */
+async function hasSession(server: ClickHouseServer, name: string): Promise<void> {
+  const query = `SELECT 1 FROM system.zookeeper WHERE path = '/' AND zookeeperName = '${name}'`;
+  for (;;) {
+    try {
+      await server.query(query);
+      return;
+    } catch (error) {
+      if (!/ZooKeeper|KEEPER_EXCEPTION/.test((error as Error).message)) throw error;
+      await sleep(200);
+    }
+  }
+}
+
 async function withServer<T>(replica: Replica, use: (server: ClickHouseServer) => Promise<T>): Promise<T> {
   const server = await ClickHouseServer.start({ replica });
   try {
+    await hasSession(server, replica.name);
     return await use(server);
   } finally {
     await server.stop();

@@ -60,5 +60,5 @@ await on.engine.close({ keep: true });
 await trim(join(on.engine.dataDir, "state", "state.mdb"));
 await rm(folder, { recursive: true, force: true });
 await cp(on.engine.dataDir, join(folder, "data-dir"), { recursive: true });
-await writeFile(join(folder, "beside.json"), JSON.stringify({ made_at: Date.now(), token: orders.token }));
+await writeFile(join(folder, "beside.json"), `${JSON.stringify({ made_at: Date.now(), token: orders.token })}\n`);
 process.exit(0);
