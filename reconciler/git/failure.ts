@@ -8,6 +8,8 @@ export interface Answer {
   /** The request was refused by a rate limit. */
   limited: boolean;
   location?: string;
+  /** Its media type. */
+  type?: string;
 }
 
 /** Milliseconds. A server that asks for more than a day is broken. */
@@ -57,11 +59,13 @@ function readAnswer(status: number, headers: ReadonlyMap<string, string>, now: n
     wait(headers.get("retry-after"), now) ??
     (exhausted ? untilReset(headers.get("x-ratelimit-reset"), now) : undefined);
   const location = headers.get("location");
+  const type = headers.get("content-type");
   return {
     status,
     limited,
     ...(retryAfter !== undefined && { retryAfter }),
     ...(location !== undefined && { location }),
+    ...(type !== undefined && { type }),
   };
 }
 
@@ -119,6 +123,7 @@ const remote: readonly (readonly [RegExp, SourceReason])[] = [
   [/Authentication failed|could not read (Username|Password)|Permission denied \(|Load key /, "AuthenticationFailed"],
   [/couldn't find remote ref|Remote branch .* not found/, "BranchNotFound"],
   [/not our ref|does not allow request for unadvertised object/, "CommitNotFound"],
+  [/expected the answer of a Git server/, "RepositoryNotFound"],
   [/repository .*(not found|does not exist)|does not appear to be a git repository/i, "RepositoryNotFound"],
   [/access denied or repository not exported|Repository not found/, "RepositoryNotFound"],
   [/Connection refused/, "ConnectionRefused"],
@@ -138,22 +143,54 @@ const remote: readonly (readonly [RegExp, SourceReason])[] = [
 ];
 
 /** What a person can do, where the reason alone does not say it. */
-export function wayOut(reason: SourceReason, { location }: Partial<Answer> = {}): string {
+export function wayOut(reason: SourceReason, { status, location }: Partial<Answer> = {}): string {
   switch (reason) {
     case "AuthenticationFailed":
+      if (status === 407)
+        return "; the proxy asks for a login: check the user and the password in http.proxy of Git's settings, or in the variable https_proxy";
       return "; check the credentials: for https --git-username and --git-password, or --git-token, for ssh --git-ssh-key, a key without a passphrase that may read the repository";
     case "HostKeyRejected":
-      return "; put the host's key into the file of --git-known-hosts, or into the known_hosts of the user that runs sluice, after comparing it with what the host's operator says";
+      return "; compare the host's key with what its operator says, and only if it is that one put it into the file of --git-known-hosts, or into the known_hosts of the user that runs sluice";
     case "TLSFailed":
       return "; for a certificate of your own authority give its file with --git-ca-file";
     case "Redirected":
-      return `; it points to ${location ?? "another place"}: if that is intended, name it with --repo: credentials are not sent to another host`;
+      return redirectWay(location);
     case "DiskFull":
     case "CacheNotWritable":
       return "; the folder of --data-dir must be writable and have room";
     default:
       return "";
   }
+}
+
+/** A redirect of a repository leads to its list of references; any other, such as to a page for logins, leads to no repository. */
+function redirectWay(location: string | undefined): string {
+  if (location === undefined) return "; check --repo";
+  if (/\/info\/refs(\?.*)?$/.test(location)) {
+    const address = location.replace(/\/info\/refs(\?.*)?$/, "");
+    return `; it points to ${address}: if that is intended, name it with --repo: credentials are not sent to another host`;
+  }
+  return `; it points to ${location}, which is no repository but perhaps a page for logins: check --repo and the credentials`;
+}
+
+/** What an answer without any reference was, where it is not that of a Git server; undefined where it is. */
+export function foreignAnswer(output: string): string | undefined {
+  const answer = lastAnswer(output, Date.now());
+  if (answer === undefined || answer.type?.startsWith("application/x-git-") === true) return undefined;
+  const what = answer.type === undefined ? "without a media type" : `of the type ${answer.type.slice(0, 100)}`;
+  const expected = "expected the answer of a Git server";
+  return `${expected}, found ${answer.status} ${what}: check --repo; a proxy, or a page for logins, may have answered`;
+}
+
+/**
+ * What ssh says of a key that is not the known one, without its advice to remove that: whoever follows it trusts the
+ * other key unseen. Undefined where it is about something else.
+ */
+export function changedHostKey(said: string): string | undefined {
+  if (!/host (key|identification) .*has changed/i.test(said)) return undefined;
+  const [key] = /SHA256:[\w+/=]+/.exec(said) ?? [];
+  const which = key === undefined ? "a key" : `the key ${key}`;
+  return `the host shows ${which}, which is not the known one: it has a new key, or another machine stands in between`;
 }
 
 /** A failure of the folder in the data dir, as an error of the source. */

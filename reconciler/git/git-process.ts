@@ -12,6 +12,16 @@ const readAfterExit = 5_000;
 /** Milliseconds that a group of processes may take to end. */
 const endWithin = 1_000;
 
+interface RemoteRun {
+  /** Milliseconds without a byte. */
+  silence: number;
+  /** The most bytes that it may print. */
+  most: number;
+  input: string;
+  /** Why what git said of a success with nothing printed is none; undefined where it is one. */
+  refusal?: (said: string) => string | undefined;
+}
+
 /**
  * One run of git that connects to a remote, in a process group of its own: git does not end its helpers when it is ended,
  * and one of them may be what receives and writes without end. What connects to nothing is run by `runLocally`.
@@ -29,7 +39,7 @@ export class GitProcess {
   }
 
   /** What it printed. Throws what it said where it failed, and the reason of `end`. */
-  async run({ silence, most, input }: { silence: number; most: number; input: string }): Promise<Buffer> {
+  async run({ silence, most, input, refusal }: RemoteRun): Promise<Buffer> {
     const { stdout, stderr, stdin } = this.#child;
     const quiet = setTimeout(() => this.end(new Error(outOfTime)), silence);
     let bytes = 0;
@@ -50,6 +60,8 @@ export class GitProcess {
       const said = Buffer.concat(printed.error).toString("utf8");
       if (this.#why?.message === outOfTime) throw new Error(`${outOfTime}\n${said}`);
       if (this.#why !== undefined) throw this.#why;
+      const refused = code === 0 && printed.out.length === 0 ? refusal?.(said) : undefined;
+      if (refused !== undefined) throw new Error(`${said}\n${refused}`);
       if (code === 0) return Buffer.concat(printed.out);
       throw new Error(said);
     } finally {

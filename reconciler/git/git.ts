@@ -2,7 +2,17 @@ import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { oneLine } from "../../engine/language.ts";
-import { type Answer, connectionTrouble, isWaiting, lastAnswer, reasonOf, wayOut, withoutTrace } from "./failure.ts";
+import {
+  type Answer,
+  changedHostKey,
+  connectionTrouble,
+  foreignAnswer,
+  isWaiting,
+  lastAnswer,
+  reasonOf,
+  wayOut,
+  withoutTrace,
+} from "./failure.ts";
 import type { Credentials, Granted } from "./credentials.ts";
 import {
   cloneEnvironment,
@@ -258,7 +268,7 @@ export class Git {
     const done = new AbortController();
     if (before !== undefined) void this.#watch(child, folder, before, done.signal);
     try {
-      const output = await child.run({ silence, most, input: input ?? "" });
+      const output = await child.run({ silence, most, input: input ?? "", refusal: foreignAnswer });
       if (before !== undefined) await this.#mustFit(folder, before);
       return output;
     } finally {
@@ -311,7 +321,9 @@ export class Git {
     if (reason === "GitNotInstalled") {
       return new SourceError(reason, "expected the program git on the PATH, found none: install Git");
     }
-    const what = isLate || reason === "Timeout" ? this.#late(answer) : said || "git said nothing about why";
+    const changedKey = reason === "HostKeyRejected" ? changedHostKey(output) : undefined;
+    const what =
+      changedKey ?? (isLate || reason === "Timeout" ? this.#late(answer) : said || "git said nothing about why");
     const way = wayOut(reason, { ...answer, ...(answer?.location && { location: shown(answer.location, redact) }) });
     // The cause is left out on purpose: it quotes the command's output as it was.
     const place = this.redirected === undefined ? "" : `, redirected to ${this.redirected},`;
@@ -342,8 +354,9 @@ function movedTo(answer: Answer | undefined, url: string): string | undefined {
 
 /** The target of a redirect, for people. */
 function shown(location: string, redact: (text: string) => string): string {
-  const text = redact(location).replace(/\/info\/refs(\?.*)?$/, "");
-  return text.replaceAll(/\p{Cc}/gu, "?").slice(0, 200);
+  return redact(location)
+    .replaceAll(/\p{Cc}/gu, "?")
+    .slice(0, 200);
 }
 
 /** The error lines, without progress, as one line. */

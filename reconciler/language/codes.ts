@@ -32,6 +32,9 @@ export const codes = {
   YAML_SYNTAX: error("A file is not valid YAML 1.2."),
   YAML_ALIAS: error("An alias refers to no anchor above it, or to the one that contains it."),
   YAML_TAG: error("A value has a custom tag, or does not match its tag."),
+  YAML_1_1: warning(
+    "A document says that it is YAML 1.1, or has a number that begins with 0, which YAML 1.1 reads in base 8. It is read as YAML 1.2.",
+  ),
   JSON_SYNTAX: error("A file is not valid JSON."),
   NESTING: error("Lists and mappings are nested too deeply."),
   TOO_MANY_VALUES: error(

@@ -24,8 +24,8 @@ export class Document {
   readonly #source: SourceText;
   readonly #root: Node;
 
-  /** `problems` are known ones; if absent, duplicate keys are searched. */
-  constructor(source: SourceText, root: Node, problems: Problem[] = duplicateKeys(source, root)) {
+  /** `problems` are known ones; if absent, they are searched. */
+  constructor(source: SourceText, root: Node, problems: Problem[] = problemsOfText(source, root)) {
     this.file = source.file;
     this.#source = source;
     this.#root = root;
@@ -130,6 +130,50 @@ function stepInto(node: Node, segment: string | number): Pick<Entry, "at" | "val
 }
 
 /** Each node once, however many aliases lead to it. */
+function problemsOfText(source: SourceText, root: Node): Problem[] {
+  return [...duplicateKeys(source, root), ...olderVersion(source, root), ...octalNumbers(source, root)];
+}
+
+/** The directive `%YAML 1.1` above a document. */
+function olderVersion(source: SourceText, root: Node): Problem[] {
+  const head = source.text.slice(0, Math.max(root.at, 0));
+  const start = head.lastIndexOf("---");
+  const above = head.slice(0, Math.max(start, 0)).split("\n").slice(0, -1);
+  for (let index = above.length - 1; index >= 0 && /^(%|[ \t]*(#|\r?$))/.test(above[index]!); index -= 1) {
+    const version = /^%YAML[ \t]+(1\.[01])(?!\d)/.exec(above[index]!)?.[1];
+    if (version === undefined) continue;
+    const at = above.slice(0, index).reduce((sum, line) => sum + line.length + 1, 0);
+    const facts = {
+      subject: "file",
+      expected: "YAML 1.2",
+      found: `a document that says it is YAML ${version}, which is read as 1.2`,
+    };
+    return [
+      problem("YAML_1_1", source.place(at), {
+        ...facts,
+        suggestion: "remove the directive, and put texts such as yes and no in quotes",
+      }),
+    ];
+  }
+  return [];
+}
+
+/** Numbers such as 0144, which is 100 in YAML 1.1. They are not shown: a password may be a number. */
+function octalNumbers(source: SourceText, root: Node): Problem[] {
+  const found = new Map<number, Path>();
+  replaceScalars(root, (scalar, path) => {
+    const { at, value } = scalar;
+    if (typeof value === "number" && at >= 0 && /^[-+]?0[0-7]/.test(source.text.slice(at, at + 3))) found.set(at, path);
+    return scalar;
+  });
+  const facts = {
+    expected: "a number without zeros in front",
+    found: "a number that begins with 0, which YAML 1.2 reads in base 10 and YAML 1.1 in base 8",
+    suggestion: "remove the zeros in front, or put it in quotes if it is a text",
+  };
+  return [...found].map(([at, path]) => problem("YAML_1_1", source.place(at), { path, ...facts }));
+}
+
 function duplicateKeys(source: SourceText, root: Node): Problem[] {
   const seen = new Set<Node>();
   const found: Problem[] = [];

@@ -53,7 +53,7 @@ const status = (code: number, headers?: Record<string, string>): Fault => ({
 });
 
 describe("a server that fails has a reason of its own for each way", () => {
-  test.each<[string, Fault, string, number?]>([
+  test.each<[string, Fault, string, (number | undefined)?, string?]>([
     ["401", status(401, { "WWW-Authenticate": 'Basic realm="git"' }), "AuthenticationFailed"],
     ["403", status(403), "AuthenticationFailed"],
     [
@@ -68,6 +68,22 @@ describe("a server that fails has a reason of its own for each way", () => {
     ["429 with a time without end", status(429, { "Retry-After": "999999999" }), "RateLimited", 86_400_000],
     ["500", status(500), "ServerError"],
     ["503 with a time", status(503, { "Retry-After": "30" }), "ServerError", 30_000],
+    ["a proxy that wants a login", status(407), "AuthenticationFailed", undefined, "http.proxy"],
+    [
+      "a redirect to a page for logins",
+      status(302, { Location: "/login?next=a" }),
+      "Redirected",
+      undefined,
+      "perhaps a page for logins",
+    ],
+    [
+      "a page of one line",
+      { kind: "status", status: 200, headers: { "Content-Type": "text/html" } },
+      "RepositoryNotFound",
+      undefined,
+      "expected the answer of a Git server, found 200 of the type text/html: check --repo",
+    ],
+    ["an empty answer", status(204), "RepositoryNotFound", undefined, "found 204 without a media type"],
     [
       "a redirect elsewhere",
       status(302, { Location: "http://localhost:1/x/info/refs?service=git-upload-pack" }),
@@ -77,12 +93,13 @@ describe("a server that fails has a reason of its own for each way", () => {
     ["a pack that ends too early", { kind: "pack cut short" }, "TransferIncomplete"],
     ["a pack with a wrong byte", { kind: "pack with a wrong byte" }, "TransferCorrupt"],
     ["a pack with a wrong checksum", { kind: "pack with a wrong checksum" }, "TransferCorrupt"],
-  ])("%s", async (_title, fault, reason, retryAfter) => {
+  ])("%s", async (_title, fault, reason, retryAfter, text = "") => {
     const error = await under(fault);
     expect({ reason: error.reason, retryAfter: error.retryAfter, message: error.message }).toMatchObject({
       reason,
       retryAfter,
     });
+    expect(error.message).toContain(text);
   });
 
   test.each<Fault["kind"]>(["hang before headers", "hang after headers", "one byte a second"])(
@@ -283,5 +300,7 @@ test("paths that differ in case alone, and what stands for a file of Git LFS, ar
   await scene.origin.commit({ "A.yaml": "other", "big.yaml": lfs, ".gitattributes": "*.yaml filter=lfs diff=lfs" });
   const revision = await scene.open().fetch(signal);
   expect(pathsOf(revision)).toEqual(["A.yaml", "a.yaml", "b.yaml"]);
-  expect(revision.skipped).toEqual([{ path: "big.yaml", reason: expect.stringContaining("a pointer of Git LFS") }]);
+  const version = await scene.origin.git("rev-parse", "HEAD:big.yaml");
+  const reason = expect.stringContaining("a pointer of Git LFS") as string;
+  expect(revision.skipped).toEqual([{ path: "big.yaml", reason, version }]);
 });

@@ -252,7 +252,10 @@ describe("a remote over ssh", () => {
       return `[127.0.0.1]:${server.port} ${type} ${key}\n`;
     };
     await writeFile(known, await line("user"));
-    expect((await failure(open({ url, env, access }))).reason).toBe("HostKeyRejected");
+    const changed = await failure(open({ url, env, access }));
+    expect(changed.reason).toBe("HostKeyRejected");
+    expect(changed.message).toMatch(/the host shows the key SHA256:\S+, which is not the known one.*compare the host's key/);
+    expect(changed.message).not.toContain("ssh-keygen");
     await writeFile(known, await line("host"));
     expect((await open({ url, env, access }).fetch(signal)).sha).toBe(sha);
     const stranger = join(dataDir, "host");

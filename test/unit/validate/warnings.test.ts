@@ -39,6 +39,20 @@ test.each([
     "did you mean ${var:REGION}?",
   ],
   ["a token in plain text", end("x-sluice: { access_token: hunter2 }\n"), "PLAIN_TEXT_SECRET", 22, undefined],
+  [
+    "YAML 1.1",
+    `# A comment\n%YAML 1.1\n---\n${goodPipeline}`,
+    "YAML_1_1",
+    2,
+    "remove the directive, and put texts such as yes and no in quotes",
+  ],
+  [
+    "a number with zeros in front",
+    end("resources: { sink: { replicas: 010 } }\n"),
+    "YAML_1_1",
+    22,
+    "remove the zeros in front, or put it in quotes if it is a text",
+  ],
   ["replicas of 0", end("resources: { sink: { replicas: 0 } }\n"), "REPLICAS", 22, undefined],
   ["a tag that is too long", end(`metadata: { tags: [${"a".repeat(65)}] }\n`), "TAGS", 22, undefined],
   [
