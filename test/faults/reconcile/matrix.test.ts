@@ -26,6 +26,7 @@ const others = [
   "an operator's stop that is ended",
   "another branch, which lacks pipelines",
   "a first start that finds no pipeline",
+  "a folder emptied and copied again, file by file",
   "the clock an hour ahead",
   "a stop that does not end, while others change",
   "a pipeline of somebody else",

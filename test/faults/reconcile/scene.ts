@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Status } from "../../../engine/index.ts";
+import { Folder } from "../../../reconciler/git/folder/folder.ts";
 import { defaultLimits } from "../../../reconciler/git/limits.ts";
 import { Registry } from "prom-client";
 import { Repository, type RepositoryOptions } from "../../../reconciler/git/repository.ts";
@@ -56,8 +57,11 @@ type Parts = Pick<Scene, "repository" | "proxy" | "gitConfig" | "disk" | "engine
   follow: (what: Followed, inventory: string, registry: Registry) => Reconciler;
 };
 
-/** What a reconciler follows: the branch main of the repository, unless it says otherwise. */
-export type Followed = Partial<Pick<RepositoryOptions, "url" | "branch" | "path">>;
+/** What a reconciler follows: the branch main of the repository, unless it says otherwise; or a folder. */
+export type Followed = Partial<Pick<RepositoryOptions, "url" | "branch" | "path">> & { folder?: string };
+
+/** Milliseconds that a folder has to stand still: longer than any fault lasts. */
+const settle = 3_600_000;
 
 /** A repository, a reconciler that follows it, the real engine that it drives, and senders whose events never pause. */
 export class Scene {
@@ -104,8 +108,8 @@ export class Scene {
     await mkdir(small);
     const disk = await SmallDisk.make(small, 32);
     const PATH = await gitInside(disk, small, join(dataDir, "programs"));
-    const follow: Parts["follow"] = (what, inventory, registry) => {
-      const source = new Repository({
+    const repositoryOf = (what: Omit<Followed, "folder">): Repository =>
+      new Repository({
         url: proxy.url.replace("://", `://sluice:${canaries.password}@`),
         branch: "main",
         dataDir: disk.path,
@@ -114,6 +118,8 @@ export class Scene {
         limits: { ...defaultLimits, files },
         ...what,
       });
+    const follow: Parts["follow"] = ({ folder, ...what }, inventory, registry) => {
+      const source = folder === undefined ? repositoryOf(what) : new Folder({ path: folder, settle });
       return new Reconciler({
         source,
         engine: witness.engine,
@@ -185,6 +191,11 @@ export class Scene {
         (one) => one.pipeline_id === pipeline_id && one.conditions.some(({ type }) => type === "Reconciling"),
       );
     while (!isSo()) await sleep(20);
+  }
+
+  /** Resolves when everything is as a revision says whose id begins so. */
+  async isFollowing(revision: string): Promise<void> {
+    while (this.snapshot.lastAppliedRevision?.startsWith(revision) !== true) await sleep(20);
   }
 
   /** Whether the newest edit of `edited` is in the engine, however the rest is. */

@@ -2,6 +2,7 @@ import { type Fates, Scene, type SceneOptions } from "./scene.ts";
 import { engineFaults } from "./engine-faults.ts";
 import type { Fault } from "./fault.ts";
 import { fieldFaults } from "./field-faults.ts";
+import { folderFaults } from "./folder-faults.ts";
 import { gitFaults } from "./git-faults.ts";
 import { localFaults } from "./local-faults.ts";
 import { befall } from "./matrix.ts";
@@ -33,6 +34,7 @@ export async function reconcileFaults({
       ...gitFaults,
       ...repositoryFaults({ files, commits }),
       ...fieldFaults,
+      ...folderFaults,
       ...localFaults,
       ...engineFaults,
     ];
