@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Blobs } from "./tree.ts";
-import { approvalsOf, type Read, readCommit, type Wanted } from "./commit.ts";
+import { approvalsFolder, approvalsOf, type Read, readCommit, type Wanted } from "./commit.ts";
 import type { Git } from "./git.ts";
 import {
   isFull,
@@ -12,6 +12,7 @@ import {
   objectFormatOf,
   removeUnfinished,
 } from "./object-files.ts";
+import { fetchesOf, lacksFiles, missingBelow, needsMissing, partialSettings, remoteName } from "./partial.ts";
 import type { Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
 import { type Signature, SourceError } from "./revision.ts";
@@ -21,6 +22,11 @@ import { type Signature, SourceError } from "./revision.ts";
  * hash. Each is a commit, or an annotated tag that names one.
  */
 export type Kept = "head" | "good" | "pin";
+
+const withoutFiles = "--filter=blob:none";
+
+/** What a fetch brings: commits with their files; without them, where the server can leave them out; or files by their hashes. */
+type Brought = "everything" | "commits" | "files";
 
 /** The whole history. */
 const whole = "--depth=2147483647";
@@ -54,6 +60,8 @@ export class Clone {
   readonly #remote: Remote;
   readonly #check: Check;
   readonly #blobs = new Blobs();
+  /** Files outside of the path are fetched too: the server gives no others, or something leads there. */
+  #needsAll = false;
 
   constructor(folder: string, git: Git, remote: Remote, check: Check) {
     this.#folder = folder;
@@ -67,7 +75,9 @@ export class Clone {
    */
   async newest(tip: Tip, wanted: Wanted, signal: AbortSignal): Promise<Found> {
     const fetch = () =>
-      tip.name === undefined ? this.#fetchCommit(tip.sha, "head", signal) : this.#follow(tip.ref, signal);
+      tip.name === undefined
+        ? this.#fetchCommit(tip.sha, "head", wanted, signal)
+        : this.#follow(tip.ref, wanted, signal);
     return this.#healed(() => this.#attempt("head", tip.object, fetch, wanted, signal), signal);
   }
 
@@ -75,7 +85,7 @@ export class Clone {
   async pinned(sha: string, wanted: Wanted, signal: AbortSignal): Promise<Found> {
     const fetch = async (): Promise<void> => {
       if ((await this.#said(["rev-parse", "--verify", "--quiet", keptAs(sha)], signal)) !== sha) {
-        return this.#fetchCommit(sha, "pin", signal);
+        return this.#fetchCommit(sha, "pin", wanted, signal);
       }
       await this.#git.text(this.#folder, ["update-ref", nameOf("pin"), sha], signal);
     };
@@ -85,7 +95,14 @@ export class Clone {
   /** Files and facts of a kept commit, without the network; undefined if it is missing or incomplete. */
   async local(kept: Kept, wanted: Wanted, signal: AbortSignal): Promise<Found | undefined> {
     const object = await this.#object(kept, signal);
-    return object && this.#read(object, wanted, signal).catch((error: unknown) => this.#orNothing(error, signal));
+    if (object === undefined) return undefined;
+    try {
+      return (await this.#missing(object.commit, wanted, signal)).length === 0
+        ? await this.#read(object, wanted, signal)
+        : undefined;
+    } catch (error) {
+      return this.#orNothing(error, signal);
+    }
   }
 
   /** The commit that is kept; undefined where none is. */
@@ -127,6 +144,10 @@ export class Clone {
       return await attempt();
     } catch (error) {
       if (!(error instanceof DamagedClone)) throw error;
+      if (!this.#needsAll) {
+        this.#needsAll = true;
+        return this.#healed(attempt, signal);
+      }
       const what = `${this.#remote.display}: a fresh clone cannot be read: ${error.message}`;
       throw new SourceError("GitOperationFailed", what);
     }
@@ -139,20 +160,50 @@ export class Clone {
     wanted: Wanted,
     signal: AbortSignal,
   ): Promise<Found> {
-    await this.#prepare(objectFormatOf(sought), signal);
+    await this.#prepare(objectFormatOf(sought), wanted, signal);
     let object = await this.#object(kept, signal);
     if ((object?.tag ?? object?.commit) !== sought) {
       await fetch();
       object = await this.#object(kept, signal);
     }
     if (object === undefined) throw await this.#noCommit(kept, signal);
+    await this.#complete(object.commit, wanted, signal);
     try {
       return await this.#read(object, wanted, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof SourceError && error.reason !== "GitOperationFailed") throw error;
+      if (error instanceof SourceError && error.reason !== "GitOperationFailed" && !needsMissing(error)) throw error;
       throw new DamagedClone(this.#remote.redact(error instanceof Error ? error.message : String(error)));
     }
+  }
+
+  /** Fetches what is missing below the path. */
+  async #complete(commit: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+    const missing = await this.#missing(commit, wanted, signal);
+    if (missing.length === 0) return;
+    try {
+      for (const objects of fetchesOf(missing)) await this.#fetch(objects, [], "files", signal);
+      if ((await this.#missing(commit, wanted, signal)).length === 0) return;
+    } catch (error) {
+      if (!(error instanceof SourceError) || error.reason !== "CommitNotFound") throw error;
+      this.#needsAll = true;
+    }
+    throw new DamagedClone(`files of ${commit} are missing`);
+  }
+
+  /** The objects that a read needs and that are not here. */
+  async #missing(commit: string, wanted: Wanted, signal: AbortSignal): Promise<string[]> {
+    if (!this.#isPartial(wanted)) return [];
+    const approvals = wanted.approvals === true ? [approvalsFolder] : [];
+    return missingBelow(this.#git, this.#folder, commit, [wanted.path, ...approvals], signal);
+  }
+
+  #brought(wanted: Wanted): Brought {
+    return this.#isPartial(wanted) ? "commits" : "everything";
+  }
+
+  #isPartial({ path }: Wanted): boolean {
+    return path !== "." && !this.#needsAll;
   }
 
   async #read(object: NamedObject, wanted: Wanted, signal: AbortSignal): Promise<Found> {
@@ -167,7 +218,10 @@ export class Clone {
    * Creates the folder if it is missing or damaged. No other process uses it, so any lock in it is left over from a
    * killed process, and any unfinished pack from a fetch that failed.
    */
-  async #prepare(format: ObjectFormat, signal: AbortSignal): Promise<void> {
+  async #prepare(format: ObjectFormat, wanted: Wanted, signal: AbortSignal): Promise<void> {
+    // A server believes that files are here whose commits are.
+    if (!this.#isPartial(wanted) && (await lacksFiles(this.#folder)))
+      await rm(this.#folder, { recursive: true, force: true });
     await removeUnfinished(this.#folder);
     if (await this.#isFull()) await this.#compact(signal);
     if (await this.#isFull()) await this.#forgetEarlier(signal);
@@ -251,17 +305,18 @@ export class Clone {
   }
 
   /** The `+` also follows a branch whose history was rewritten. */
-  async #follow(ref: string, signal: AbortSignal): Promise<void> {
-    await this.#fetch(`+${ref}:${nameOf("head")}`, "--depth=1", signal);
+  async #follow(ref: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+    await this.#fetch([`+${ref}:${nameOf("head")}`], ["--depth=1"], this.#brought(wanted), signal);
   }
 
   /** Some servers refuse a commit to which no branch points: then the branches are fetched, with their history. */
-  async #fetchCommit(sha: string, kept: Kept, signal: AbortSignal): Promise<void> {
+  async #fetchCommit(sha: string, kept: Kept, wanted: Wanted, signal: AbortSignal): Promise<void> {
+    const brings = this.#brought(wanted);
     try {
-      await this.#fetch(`+${sha}:${nameOf(kept)}`, "--depth=1", signal);
+      await this.#fetch([`+${sha}:${nameOf(kept)}`], ["--depth=1"], brings, signal);
     } catch (error) {
       if (!(error instanceof SourceError) || error.reason !== "CommitNotFound") throw error;
-      await this.#fetch("+refs/heads/*:refs/sluice/branches/*", whole, signal);
+      await this.#fetch(["+refs/heads/*:refs/sluice/branches/*"], [whole, "--prune"], brings, signal);
       const type = await this.#said(["cat-file", "-t", sha], signal);
       if (type !== "commit") {
         throw new SourceError(
@@ -273,16 +328,24 @@ export class Clone {
     }
   }
 
-  async #fetch(refspec: string, depth: string, signal: AbortSignal): Promise<void> {
+  async #fetch(
+    refspecs: readonly string[],
+    more: readonly string[],
+    brings: Brought,
+    signal: AbortSignal,
+  ): Promise<void> {
     const fixed = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
-    if (refspec.includes("*")) fixed.push("--prune");
-    const fetch = (...more: string[]) =>
-      this.#git.fetch(this.#folder, (url, options) => [...fixed, ...more, ...options, "--", url, refspec], signal);
+    const argumentsFor = (url: string, options: readonly string[]): string[] =>
+      brings === "everything"
+        ? [...fixed, ...options, "--", url, ...refspecs]
+        : [...partialSettings(url, brings), ...fixed, ...options, withoutFiles, remoteName, ...refspecs];
+    const fetch = (options: readonly string[]) =>
+      this.#git.fetch(this.#folder, (url, own) => argumentsFor(url, [...options, ...own]), signal);
     try {
-      await fetch(depth);
+      await fetch(more);
     } catch (error) {
       if (!(error instanceof SourceError) || !error.message.includes("does not support shallow")) throw error;
-      await fetch();
+      await fetch(more.filter((option) => !option.startsWith("--depth=")));
     }
   }
 

@@ -53,7 +53,8 @@ export async function readCommit(
 }
 
 /** Where a commit approves changes, from the top of the repository, and as a trailer of its message. */
-const [approvalsFolder, approvalsTrailer] = ["approvals", "Sluice-Approve"];
+export const approvalsFolder = "approvals";
+const approvalsTrailer = "Sluice-Approve";
 /** Approvals are some lines each. */
 const approvalLimits: SourceLimits = { files: 1_000, fileBytes: 1 << 20, bytes: 16 << 20 };
 /** A class, and a digest of a change. */

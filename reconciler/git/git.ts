@@ -307,7 +307,7 @@ export class Git {
   }
 
   #tooLarge({ args, most }: Run): SourceError {
-    const what = `git ${args[0] ?? ""} of ${this.#remote.display} printed more than ${most >> 20} MiB, and was ended`;
+    const what = `git ${commandOf(args)} of ${this.#remote.display} printed more than ${most >> 20} MiB, and was ended`;
     return new SourceError("TooLarge", `${what}: expected a repository of files, see what its last commits added`);
   }
 
@@ -327,7 +327,11 @@ export class Git {
     const way = wayOut(reason, { ...answer, ...(answer?.location && { location: shown(answer.location, redact) }) });
     // The cause is left out on purpose: it quotes the command's output as it was.
     const place = this.redirected === undefined ? "" : `, redirected to ${this.redirected},`;
-    return new Refusal(reason, `git ${args[0] ?? ""} of ${this.#remote.display}${place} failed: ${what}${way}`, answer);
+    return new Refusal(
+      reason,
+      `git ${commandOf(args)} of ${this.#remote.display}${place} failed: ${what}${way}`,
+      answer,
+    );
   }
 
   #late(answer: Answer | undefined): string {
@@ -335,6 +339,12 @@ export class Git {
     if (answer?.status !== 401) return `no end after ${times}`;
     return `the server asked for credentials, and no credential helper of Git's settings gave any within ${times}`;
   }
+}
+
+/** The command among the arguments of git, which may begin with settings. */
+function commandOf(args: readonly string[]): string {
+  const [first = "", , ...rest] = args;
+  return first === "-c" ? commandOf(rest) : first;
 }
 
 function asLines(texts: readonly string[]): string {

@@ -50,7 +50,7 @@ export async function isFull(folder: string, maxSize: number): Promise<boolean> 
 }
 
 function isPack(folder: string, path: string): boolean {
-  return path.startsWith(join(folder, "objects", "pack")) && !/\.(idx|rev|keep|bitmap|mtimes)$/.test(path);
+  return path.startsWith(join(folder, "objects", "pack")) && !/\.(idx|rev|keep|bitmap|mtimes|promisor)$/.test(path);
 }
 
 /** How a repository hashes its objects. Git cannot fetch from one format into another. */
