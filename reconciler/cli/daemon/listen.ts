@@ -56,12 +56,18 @@ const farewell = 500;
 /** The listeners that scripts of pages may send to. */
 const takesPages: ReadonlySet<ListenerName> = new Set(["events", "otlp_http"]);
 
+/** How a listener is opened. */
+export interface ListenOptions extends Protection {
+  /** The descriptor of a socket that the service manager listens with, in place of the address of the setting. */
+  fd?: number | undefined;
+}
+
 /** Listens for HTTP where the setting `name` says. Throws CliError that says what to do if the system refuses. */
 export async function listenHttp(
   name: HttpListenerName,
   settings: Settings,
   answer: RequestListener,
-  protection: Protection = {},
+  { fd, ...protection }: ListenOptions = {},
 ): Promise<Listener> {
   const guard = guardOf(name, settings, { ...protection, greeting: 0 });
   const answers = new OpenAnswers();
@@ -87,7 +93,7 @@ export async function listenHttp(
     () => createServer(options, handle),
     (tls) => createHttpsServer({ ...options, ...tls }, handle),
   );
-  return listen(name, settings, { server, guard, isPlain: protection.certificate === undefined }, async () => {
+  return listen(name, settings, { server, guard, fd, isPlain: protection.certificate === undefined }, async () => {
     answers.areLast();
     if (guard.connections.size > 0) await sleep(farewell);
     await closeHttp(server);
@@ -99,7 +105,7 @@ export async function listenGrpc(
   name: "otlp_grpc",
   settings: Settings,
   { accept, drain }: Connections,
-  protection: Protection = {},
+  { fd, ...protection }: ListenOptions = {},
 ): Promise<Listener> {
   const guard = guardOf(name, settings, { ...protection, greeting: http2Greeting });
   const handle = (socket: Socket): void => accept(socket, () => guard.connections.begin(socket));
@@ -107,7 +113,7 @@ export async function listenGrpc(
     () => createSocketServer({ noDelay: true }, handle),
     (tls) => createTlsServer({ noDelay: true, ...tls, ALPNProtocols: ["h2"] }, handle),
   );
-  return listen(name, settings, { server, guard, isPlain: protection.certificate === undefined }, async () => {
+  return listen(name, settings, { server, guard, fd, isPlain: protection.certificate === undefined }, async () => {
     const closed = once(server, "close");
     server.close();
     drain(grace);
@@ -128,6 +134,7 @@ function guardOf(name: ListenerName, settings: Settings, options: Protection & {
 interface Guarded {
   server: Server;
   guard: Guard;
+  fd: number | undefined;
   /** Without TLS. */
   isPlain: boolean;
 }
@@ -135,29 +142,64 @@ interface Guarded {
 async function listen(
   name: ListenerName,
   settings: Settings,
-  { server, guard, isPlain }: Guarded,
+  { server, guard, fd, isPlain }: Guarded,
   close: () => Promise<void>,
 ): Promise<Listener> {
   const address = settings.listener(name);
+  if (address === "off" && fd !== undefined) throw passedAndOff(name, settings.origin(name));
   if (address === "off") return { address, isLocal: true, close: async () => {} };
-  let ip: string;
+  const check: Check = (ip, shown) => {
+    if (isPlain && !isLoopback(ip) && !settings.isOn("insecure")) throw plain(shown, settings.origin(name));
+  };
+  let bound: ListenerAddress;
   try {
-    // The address that is checked is the one that is listened on.
-    ip = (await lookup(address.host)).address;
-    if (isPlain && !isLoopback(ip) && !settings.isOn("insecure")) throw plain(address, settings.origin(name));
-    server.listen({ host: ip, port: address.port });
-    await once(server, "listening");
+    bound = fd === undefined ? await bind(server, address, check) : await takeOver(server, fd, name, check);
   } catch (error) {
     if (error instanceof CliError) throw error;
     throw refused(address, settings.origin(name), error as NodeJS.ErrnoException);
   }
-  const { port } = server.address() as AddressInfo;
   let closing: Promise<void> | undefined;
   return {
-    address: formatListener({ host: address.host, port }),
-    isLocal: isLoopback(ip),
+    address: formatListener({ host: fd === undefined ? address.host : bound.host, port: bound.port }),
+    isLocal: isLoopback(bound.host),
     close: () => (closing ??= close().finally(() => guard.close())),
   };
+}
+
+/** Throws where a listener may not be at this address. */
+type Check = (ip: string, shown: ListenerAddress) => void;
+
+async function bind(server: Server, { host, port }: ListenerAddress, check: Check): Promise<ListenerAddress> {
+  // The address that is checked is the one that is listened on.
+  const { address: ip } = await lookup(host);
+  check(ip, { host, port });
+  server.listen({ host: ip, port });
+  await once(server, "listening");
+  return { host: ip, port: (server.address() as AddressInfo).port };
+}
+
+/** Listens with a socket that is open. What is checked before a connection is accepted. */
+async function takeOver(server: Server, fd: number, name: ListenerName, check: Check): Promise<ListenerAddress> {
+  const listening = once(server, "listening");
+  server.listen({ fd });
+  const address = server.address();
+  try {
+    if (address === null || typeof address === "string") {
+      throw new CliError(`LISTEN_FDS: the socket of ${name}: expected a TCP socket, found another one`);
+    }
+    check(address.address, { host: address.address, port: address.port });
+  } catch (error) {
+    server.close();
+    throw error;
+  }
+  await listening;
+  return { host: address.address, port: address.port };
+}
+
+function passedAndOff(name: ListenerName, origin: string): CliError {
+  return new CliError(
+    `${origin}: ${name} is off, and the service manager passes a socket for it: give an address, or remove the socket`,
+  );
 }
 
 /**

@@ -9,9 +9,18 @@ import { createListenersTelemetry, type ListenersTelemetry } from "../../status/
 import { CliError } from "../invocation/cli-error.ts";
 import type { Settings } from "../invocation/settings.ts";
 import { certificateFiles, secretLines } from "./daemon-settings.ts";
-import { type Connections, type Listener, type ListenerName, listenGrpc, listenHttp } from "./listen.ts";
+import {
+  type Connections,
+  type Listener,
+  type ListenerName,
+  type ListenOptions,
+  listenGrpc,
+  listenHttp,
+} from "./listen.ts";
+import { passedSockets } from "./passed-sockets.ts";
 
 interface ListenersOptions {
+  env: Readonly<Record<string, string | undefined>>;
   settings: Settings;
   secrets: ReferenceReader;
   log: Log;
@@ -30,22 +39,27 @@ export class Listeners {
   readonly #settings: Settings;
   readonly #certificate: Certificate | undefined;
   readonly #telemetry: ListenersTelemetry;
+  readonly #sockets: ReadonlyMap<ListenerName, number>;
   readonly #all: Listener[] = [];
 
   private constructor(
     settings: Settings,
     telemetry: ListenersTelemetry,
-    found: Pick<Listeners, "isReader" | "isSender"> & { certificate: Certificate | undefined },
+    found: Pick<Listeners, "isReader" | "isSender"> & {
+      certificate: Certificate | undefined;
+      sockets: ReadonlyMap<ListenerName, number>;
+    },
   ) {
     this.#settings = settings;
     this.#telemetry = telemetry;
     this.#certificate = found.certificate;
+    this.#sockets = found.sockets;
     this.isReader = found.isReader;
     this.isSender = found.isSender;
   }
 
   /** Reads certificate and tokens once. Throws CliError, which never holds a secret. */
-  static async prepare({ settings, secrets, log, registry }: ListenersOptions): Promise<Listeners> {
+  static async prepare({ settings, secrets, log, registry, env }: ListenersOptions): Promise<Listeners> {
     const telemetry = createListenersTelemetry(log, registry, refusalReasons);
     const check = async (name: "api_token" | "otlp_token"): Promise<TokenCheck | undefined> => {
       const read = await secretLines(name, settings, secrets);
@@ -55,16 +69,17 @@ export class Listeners {
     return new Listeners(settings, telemetry, {
       isReader,
       isSender,
+      sockets: passedSockets(env, process.pid),
       certificate: await certificateOf(settings, telemetry),
     });
   }
 
   async http(name: Exclude<ListenerName, "otlp_grpc">, answer: RequestListener): Promise<Listener> {
-    return this.#opened(name, await listenHttp(name, this.#settings, answer, this.#protection));
+    return this.#opened(name, await listenHttp(name, this.#settings, answer, this.#optionsOf(name)));
   }
 
   async grpc(name: "otlp_grpc", connections: Connections): Promise<Listener> {
-    return this.#opened(name, await listenGrpc(name, this.#settings, connections, this.#protection));
+    return this.#opened(name, await listenGrpc(name, this.#settings, connections, this.#optionsOf(name)));
   }
 
   /** Closes all at the same time. Resolves when no request is under way at any of them. */
@@ -76,10 +91,10 @@ export class Listeners {
     await this.#certificate?.close();
   }
 
-  get #protection(): { certificate?: Certificate; telemetry: ListenersTelemetry["of"] } {
+  #optionsOf(listener: ListenerName): ListenOptions {
     const certificate = this.#certificate;
     const telemetry: ListenersTelemetry["of"] = (name, size) => this.#telemetry.of(name, size);
-    return { ...(certificate !== undefined && { certificate }), telemetry };
+    return { ...(certificate !== undefined && { certificate }), telemetry, fd: this.#sockets.get(listener) };
   }
 
   #opened(name: ListenerName, listener: Listener): Listener {

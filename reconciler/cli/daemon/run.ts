@@ -55,7 +55,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   try {
     const dataDir = settings.text("data_dir");
     const readHookSecrets = await hookSecrets(settings, references);
-    const listeners = resources.add(await Listeners.prepare({ settings, secrets: references, log, registry }));
+    const listeners = resources.add(await Listeners.prepare({ settings, env, secrets: references, log, registry }));
     const otlp = otlpSettings(listeners);
     const drainLimit = settings.duration("drain_limit");
     const ofPipelines = {
