@@ -32,7 +32,8 @@ let stalls: Stalls;
 beforeAll(async () => {
   target = await OtlpTarget.start((place) => {
     stalls = new Stalls(join(place.path, "stalls"));
-    return isFull ? stalls.env : {};
+    // Each body is to be decoded, however many wait: refused as too much waits, it would show nothing.
+    return { ...(isFull && stalls.env), SLUICE_PUSH_MAX_WAIT: "1m" };
   });
 });
 
