@@ -11398,6 +11398,9 @@ var init_codes = __esm({
       YAML_SYNTAX: error("A file is not valid YAML 1.2."),
       YAML_ALIAS: error("An alias refers to no anchor above it, or to the one that contains it."),
       YAML_TAG: error("A value has a custom tag, or does not match its tag."),
+      YAML_1_1: warning(
+        "A document says that it is YAML 1.1, or has a number that begins with 0, which YAML 1.1 reads in base 8. It is read as YAML 1.2."
+      ),
       JSON_SYNTAX: error("A file is not valid JSON."),
       NESTING: error("Lists and mappings are nested too deeply."),
       TOO_MANY_VALUES: error(
@@ -27359,6 +27362,45 @@ function stepInto(node, segment) {
   const item5 = node.kind === "list" && typeof segment === "number" ? node.items[segment] : void 0;
   return item5 && { at: item5.at, value: item5 };
 }
+function problemsOfText(source, root) {
+  return [...duplicateKeys(source, root), ...olderVersion(source, root), ...octalNumbers(source, root)];
+}
+function olderVersion(source, root) {
+  const head = source.text.slice(0, Math.max(root.at, 0));
+  const start = head.lastIndexOf("---");
+  const above = head.slice(0, Math.max(start, 0)).split("\n").slice(0, -1);
+  for (let index = above.length - 1; index >= 0 && /^(%|[ \t]*(#|\r?$))/.test(above[index]); index -= 1) {
+    const version = /^%YAML[ \t]+(1\.[01])(?!\d)/.exec(above[index])?.[1];
+    if (version === void 0) continue;
+    const at2 = above.slice(0, index).reduce((sum3, line2) => sum3 + line2.length + 1, 0);
+    const facts = {
+      subject: "file",
+      expected: "YAML 1.2",
+      found: `a document that says it is YAML ${version}, which is read as 1.2`
+    };
+    return [
+      problem("YAML_1_1", source.place(at2), {
+        ...facts,
+        suggestion: "remove the directive, and put texts such as yes and no in quotes"
+      })
+    ];
+  }
+  return [];
+}
+function octalNumbers(source, root) {
+  const found2 = /* @__PURE__ */ new Map();
+  replaceScalars(root, (scalar3, path2) => {
+    const { at: at2, value } = scalar3;
+    if (typeof value === "number" && at2 >= 0 && /^[-+]?0[0-7]/.test(source.text.slice(at2, at2 + 3))) found2.set(at2, path2);
+    return scalar3;
+  });
+  const facts = {
+    expected: "a number without zeros in front",
+    found: "a number that begins with 0, which YAML 1.2 reads in base 10 and YAML 1.1 in base 8",
+    suggestion: "remove the zeros in front, or put it in quotes if it is a text"
+  };
+  return [...found2].map(([at2, path2]) => problem("YAML_1_1", source.place(at2), { path: path2, ...facts }));
+}
 function duplicateKeys(source, root) {
   const seen = /* @__PURE__ */ new Set();
   const found2 = [];
@@ -27397,8 +27439,8 @@ var init_document = __esm({
       problems;
       #source;
       #root;
-      /** `problems` are known ones; if absent, duplicate keys are searched. */
-      constructor(source, root, problems = duplicateKeys(source, root)) {
+      /** `problems` are known ones; if absent, they are searched. */
+      constructor(source, root, problems = problemsOfText(source, root)) {
         this.file = source.file;
         this.#source = source;
         this.#root = root;
@@ -36510,11 +36552,13 @@ function readAnswer(status, headers, now) {
   const limited = status === 429 || status === 403 && (exhausted || headers.has("retry-after"));
   const retryAfter = wait(headers.get("retry-after"), now) ?? (exhausted ? untilReset(headers.get("x-ratelimit-reset"), now) : void 0);
   const location = headers.get("location");
+  const type = headers.get("content-type");
   return {
     status,
     limited,
     ...retryAfter !== void 0 && { retryAfter },
-    ...location !== void 0 && { location }
+    ...location !== void 0 && { location },
+    ...type !== void 0 && { type }
   };
 }
 function wait(value, now) {
@@ -36543,22 +36587,45 @@ function reasonOfStatus({ status, limited }) {
 function match2(said2, table) {
   return table.find(([pattern4]) => pattern4.test(said2))?.[1];
 }
-function wayOut(reason2, { location } = {}) {
+function wayOut(reason2, { status, location } = {}) {
   switch (reason2) {
     case "AuthenticationFailed":
+      if (status === 407)
+        return "; the proxy asks for a login: check the user and the password in http.proxy of Git's settings, or in the variable https_proxy";
       return "; check the credentials: for https --git-username and --git-password, or --git-token, for ssh --git-ssh-key, a key without a passphrase that may read the repository";
     case "HostKeyRejected":
-      return "; put the host's key into the file of --git-known-hosts, or into the known_hosts of the user that runs sluice, after comparing it with what the host's operator says";
+      return "; compare the host's key with what its operator says, and only if it is that one put it into the file of --git-known-hosts, or into the known_hosts of the user that runs sluice";
     case "TLSFailed":
       return "; for a certificate of your own authority give its file with --git-ca-file";
     case "Redirected":
-      return `; it points to ${location ?? "another place"}: if that is intended, name it with --repo: credentials are not sent to another host`;
+      return redirectWay(location);
     case "DiskFull":
     case "CacheNotWritable":
       return "; the folder of --data-dir must be writable and have room";
     default:
       return "";
   }
+}
+function redirectWay(location) {
+  if (location === void 0) return "; check --repo";
+  if (/\/info\/refs(\?.*)?$/.test(location)) {
+    const address = location.replace(/\/info\/refs(\?.*)?$/, "");
+    return `; it points to ${address}: if that is intended, name it with --repo: credentials are not sent to another host`;
+  }
+  return `; it points to ${location}, which is no repository but perhaps a page for logins: check --repo and the credentials`;
+}
+function foreignAnswer(output) {
+  const answer2 = lastAnswer(output, Date.now());
+  if (answer2 === void 0 || answer2.type?.startsWith("application/x-git-") === true) return void 0;
+  const what = answer2.type === void 0 ? "without a media type" : `of the type ${answer2.type.slice(0, 100)}`;
+  const expected3 = "expected the answer of a Git server";
+  return `${expected3}, found ${answer2.status} ${what}: check --repo; a proxy, or a page for logins, may have answered`;
+}
+function changedHostKey(said2) {
+  if (!/host (key|identification) .*has changed/i.test(said2)) return void 0;
+  const [key] = /SHA256:[\w+/=]+/.exec(said2) ?? [];
+  const which = key === void 0 ? "a key" : `the key ${key}`;
+  return `the host shows ${which}, which is not the known one: it has a new key, or another machine stands in between`;
 }
 var longestWait3, traceLine, local, remote;
 var init_failure = __esm({
@@ -36581,6 +36648,7 @@ var init_failure = __esm({
       [/Authentication failed|could not read (Username|Password)|Permission denied \(|Load key /, "AuthenticationFailed"],
       [/couldn't find remote ref|Remote branch .* not found/, "BranchNotFound"],
       [/not our ref|does not allow request for unadvertised object/, "CommitNotFound"],
+      [/expected the answer of a Git server/, "RepositoryNotFound"],
       [/repository .*(not found|does not exist)|does not appear to be a git repository/i, "RepositoryNotFound"],
       [/access denied or repository not exported|Repository not found/, "RepositoryNotFound"],
       [/Connection refused/, "ConnectionRefused"],
@@ -40860,7 +40928,7 @@ var init_git_process = __esm({
         this.#ended.catch(() => void 0);
       }
       /** What it printed. Throws what it said where it failed, and the reason of `end`. */
-      async run({ silence, most: most3, input }) {
+      async run({ silence, most: most3, input, refusal: refusal2 }) {
         const { stdout, stderr, stdin } = this.#child;
         const quiet = setTimeout(() => this.end(new Error(outOfTime)), silence);
         let bytes = 0;
@@ -40882,6 +40950,9 @@ var init_git_process = __esm({
           if (this.#why?.message === outOfTime) throw new Error(`${outOfTime}
 ${said2}`);
           if (this.#why !== void 0) throw this.#why;
+          const refused = code18 === 0 && printed3.out.length === 0 ? refusal2?.(said2) : void 0;
+          if (refused !== void 0) throw new Error(`${said2}
+${refused}`);
           if (code18 === 0) return Buffer.concat(printed3.out);
           throw new Error(said2);
         } finally {
@@ -41049,6 +41120,10 @@ var init_remote = __esm({
 });
 
 // reconciler/git/git.ts
+function commandOf(args) {
+  const [first3 = "", , ...rest] = args;
+  return first3 === "-c" ? commandOf(rest) : first3;
+}
 function asLines(texts) {
   return texts.map((text5) => `${text5}
 `).join("");
@@ -41063,8 +41138,7 @@ function movedTo(answer2, url) {
   return isSame5 && path2 !== void 0 && address !== url && address.length <= longestAddress ? address : void 0;
 }
 function shown3(location, redact) {
-  const text5 = redact(location).replace(/\/info\/refs(\?.*)?$/, "");
-  return text5.replaceAll(new RegExp("\\p{Cc}", "gu"), "?").slice(0, 200);
+  return redact(location).replaceAll(new RegExp("\\p{Cc}", "gu"), "?").slice(0, 200);
 }
 function essence(output) {
   const lines2 = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
@@ -41235,7 +41309,7 @@ var init_git = __esm({
         const done = new AbortController();
         if (before !== void 0) void this.#watch(child, folder, before, done.signal);
         try {
-          const output = await child.run({ silence, most: most3, input: input ?? "" });
+          const output = await child.run({ silence, most: most3, input: input ?? "", refusal: foreignAnswer });
           if (before !== void 0) await this.#mustFit(folder, before);
           return output;
         } finally {
@@ -41270,7 +41344,7 @@ var init_git = __esm({
         );
       }
       #tooLarge({ args, most: most3 }) {
-        const what = `git ${args[0] ?? ""} of ${this.#remote.display} printed more than ${most3 >> 20} MiB, and was ended`;
+        const what = `git ${commandOf(args)} of ${this.#remote.display} printed more than ${most3 >> 20} MiB, and was ended`;
         return new SourceError("TooLarge", `${what}: expected a repository of files, see what its last commits added`);
       }
       #failure({ args, redact }, error2) {
@@ -41283,10 +41357,15 @@ ${connectionTrouble(output)}`, answer2);
         if (reason2 === "GitNotInstalled") {
           return new SourceError(reason2, "expected the program git on the PATH, found none: install Git");
         }
-        const what = isLate || reason2 === "Timeout" ? this.#late(answer2) : said2 || "git said nothing about why";
+        const changedKey = reason2 === "HostKeyRejected" ? changedHostKey(output) : void 0;
+        const what = changedKey ?? (isLate || reason2 === "Timeout" ? this.#late(answer2) : said2 || "git said nothing about why");
         const way = wayOut(reason2, { ...answer2, ...answer2?.location && { location: shown3(answer2.location, redact) } });
         const place = this.redirected === void 0 ? "" : `, redirected to ${this.redirected},`;
-        return new Refusal2(reason2, `git ${args[0] ?? ""} of ${this.#remote.display}${place} failed: ${what}${way}`, answer2);
+        return new Refusal2(
+          reason2,
+          `git ${commandOf(args)} of ${this.#remote.display}${place} failed: ${what}${way}`,
+          answer2
+        );
       }
       #late(answer2) {
         const times = `${this.#timeouts.silence / 1e3} s of silence or ${this.#timeouts.total / 1e3} s in all`;

@@ -7,6 +7,7 @@ import { createHookTelemetry } from "../../../reconciler/status/hook-telemetry.t
 import { refusalReasons } from "../../../reconciler/listeners/connection-limit.ts";
 import { createListenersTelemetry } from "../../../reconciler/status/listener-telemetry.ts";
 import { createTelemetry } from "../../../reconciler/status/telemetry.ts";
+import { exposeHoldings } from "../../../engine/telemetry/held.ts";
 import { engineMetrics } from "../../../engine/telemetry/metrics.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { emptySnapshot } from "../../support/empty-snapshot.ts";
@@ -30,6 +31,12 @@ const scraped = new Set(["instance", "job"]);
 function exported(): Map<string, ReadonlySet<string>> {
   const registry = new Registry();
   engineMetrics(registry, keptLog());
+  exposeHoldings(registry, {
+    freeBytes: () => Promise.resolve(0),
+    pipelines: () => [],
+    deadLetters: () => expect.unreachable(),
+    stream: () => undefined,
+  });
   createTelemetry(keptLog(), registry).exposeState(() => emptySnapshot);
   createHookTelemetry(keptLog(), registry);
   createListenersTelemetry(keptLog(), registry, refusalReasons);
