@@ -8,8 +8,8 @@ export function brokenByPower(reports: readonly PowerReport[]): string[] {
   );
   const counts = reports.flatMap((report) => {
     const { lost, strangers, accepted, named } = report;
-    const counts = { lost, doubled: isCounted(report) ? 0 : report.doubled, strangers };
-    const wrong = Object.entries(counts).filter(([, count]) => count > 0);
+    const wrongs = { lost, doubled: isCounted(report) ? 0 : report.doubled, strangers };
+    const wrong = Object.entries(wrongs).filter(([, count]) => count > 0);
     const texts = wrong.map(([what, count]) => `${count} ${what} (${named.join("; ")})`);
     if (accepted === 0) texts.push("nothing was accepted, so nothing was tested");
     return texts.map((text) => `${roundText(report)}, ${report.subject}: ${text}`);
