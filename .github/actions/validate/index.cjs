@@ -34036,8 +34036,16 @@ var init_chokidar = __esm({
 async function rootOf(folder) {
   try {
     const path2 = await (0, import_promises7.realpath)(folder);
+    const identity2 = await identityOf2(path2);
+    return identity2 === void 0 ? void 0 : { path: path2, identity: identity2 };
+  } catch {
+    return void 0;
+  }
+}
+async function identityOf2(path2) {
+  try {
     const { dev, ino, birthtimeNs } = await (0, import_promises7.stat)(path2, { bigint: true });
-    return { path: path2, identity: `${path2} ${dev} ${ino} ${birthtimeNs}` };
+    return `${path2} ${dev} ${ino} ${birthtimeNs}`;
   } catch {
     return void 0;
   }
@@ -34066,6 +34074,10 @@ var init_watch = __esm({
       #root;
       /** Hidden folders, by their real paths, that hold what links lead to. */
       #linked = /* @__PURE__ */ new Set();
+      /** Those of them that are not watched yet: what changes meanwhile is not reported. */
+      #coming = /* @__PURE__ */ new Set();
+      /** What the watched folders were at the last look, by their paths. */
+      #folders = /* @__PURE__ */ new Map();
       #report;
       /** When the oldest change that is not reported yet came, by the monotonic clock. */
       #waitsSince;
@@ -34085,7 +34097,10 @@ var init_watch = __esm({
         if (root === void 0) return;
         const hidden3 = targets.map((target) => (0, import_node_path4.dirname)(target)).filter((folder) => this.#isIgnored(root.path, folder));
         const fresh = new Set(hidden3);
-        for (const folder of fresh) this.#linked.add(folder);
+        for (const folder of fresh) {
+          this.#linked.add(folder);
+          this.#coming.add(folder);
+        }
         if (fresh.size > 0) this.#watcher?.add([...fresh]);
       }
       async close() {
@@ -34096,24 +34111,46 @@ var init_watch = __esm({
       }
       #lookLater() {
         if (this.#isClosed) return;
-        this.#looking = setTimeout(() => {
-          void this.#look().then((isAnother) => {
-            if (isAnother) this.#onChange();
-            this.#lookLater();
-          });
-        }, lookEvery);
+        this.#looking = setTimeout(
+          () => {
+            void this.#look().then((isAnother) => {
+              if (isAnother || this.#hasCome()) this.#onChange();
+              this.#lookLater();
+            });
+          },
+          Math.max(lookEvery, this.#folders.size)
+        );
+      }
+      /** Whether a folder of links is watched now that was not when its files were read. */
+      #hasCome() {
+        const watched = this.#watcher?.getWatched() ?? {};
+        const come = [...this.#coming].filter((folder) => watched[folder] !== void 0);
+        for (const folder of come) this.#coming.delete(folder);
+        return come.length > 0;
       }
       /** Begins to watch what is at the path now, if that is not watched; whether it did. Never rejects. */
       async #look() {
         const root = await rootOf(this.#options.folder);
-        if (root === void 0 || root.identity === this.#root?.identity || this.#isClosed) return false;
+        if (root === void 0 || this.#isClosed) return false;
+        if (root.identity === this.#root?.identity && !await this.#wasReplaced()) return false;
         await this.#unwatch();
         await this.#watch(root);
+        await this.#wasReplaced();
         return true;
+      }
+      /** Whether another folder took the place of a watched one: the watch goes on with what was there, wherever that is now. */
+      async #wasReplaced() {
+        const folders = Object.keys(this.#watcher?.getWatched() ?? {});
+        const found2 = await Promise.all(folders.map(async (folder) => [folder, await identityOf2(folder)]));
+        const known2 = this.#folders;
+        this.#folders = new Map(found2);
+        return found2.some(([folder, identity2]) => known2.has(folder) && known2.get(folder) !== identity2);
       }
       async #watch(root) {
         this.#root = root;
         this.#linked.clear();
+        this.#coming.clear();
+        this.#folders.clear();
         const ignored = (path2) => this.#isIgnored(root.path, path2);
         const watcher = watch(root.path, { ignoreInitial: true, followSymlinks: false, alwaysStat: true, ignored });
         this.#watcher = watcher;

@@ -21,7 +21,7 @@ interface Root {
   identity: string;
 }
 
-/** How often to look whether the folder is still the same, in milliseconds. */
+/** How often to look whether the folders are still the same, in milliseconds; less often where there are many. */
 const lookEvery = 250;
 /** The longest that a change waits for others, in milliseconds: something may be written all the time. */
 const longestWait = 2_000;
@@ -39,6 +39,10 @@ export class FolderWatch {
   #root: Root | undefined;
   /** Hidden folders, by their real paths, that hold what links lead to. */
   readonly #linked = new Set<string>();
+  /** Those of them that are not watched yet: what changes meanwhile is not reported. */
+  readonly #coming = new Set<string>();
+  /** What the watched folders were at the last look, by their paths. */
+  #folders = new Map<string, string | undefined>();
   #report: NodeJS.Timeout | undefined;
   /** When the oldest change that is not reported yet came, by the monotonic clock. */
   #waitsSince: number | undefined;
@@ -61,7 +65,10 @@ export class FolderWatch {
     if (root === undefined) return;
     const hidden = targets.map((target) => dirname(target)).filter((folder) => this.#isIgnored(root.path, folder));
     const fresh = new Set(hidden);
-    for (const folder of fresh) this.#linked.add(folder);
+    for (const folder of fresh) {
+      this.#linked.add(folder);
+      this.#coming.add(folder);
+    }
     if (fresh.size > 0) this.#watcher?.add([...fresh]);
   }
 
@@ -74,26 +81,50 @@ export class FolderWatch {
 
   #lookLater(): void {
     if (this.#isClosed) return;
-    this.#looking = setTimeout(() => {
-      void this.#look().then((isAnother) => {
-        if (isAnother) this.#onChange();
-        this.#lookLater();
-      });
-    }, lookEvery);
+    this.#looking = setTimeout(
+      () => {
+        void this.#look().then((isAnother) => {
+          if (isAnother || this.#hasCome()) this.#onChange();
+          this.#lookLater();
+        });
+      },
+      Math.max(lookEvery, this.#folders.size),
+    );
+  }
+
+  /** Whether a folder of links is watched now that was not when its files were read. */
+  #hasCome(): boolean {
+    const watched = this.#watcher?.getWatched() ?? {};
+    const come = [...this.#coming].filter((folder) => watched[folder] !== undefined);
+    for (const folder of come) this.#coming.delete(folder);
+    return come.length > 0;
   }
 
   /** Begins to watch what is at the path now, if that is not watched; whether it did. Never rejects. */
   async #look(): Promise<boolean> {
     const root = await rootOf(this.#options.folder);
-    if (root === undefined || root.identity === this.#root?.identity || this.#isClosed) return false;
+    if (root === undefined || this.#isClosed) return false;
+    if (root.identity === this.#root?.identity && !(await this.#wasReplaced())) return false;
     await this.#unwatch();
     await this.#watch(root);
+    await this.#wasReplaced();
     return true;
+  }
+
+  /** Whether another folder took the place of a watched one: the watch goes on with what was there, wherever that is now. */
+  async #wasReplaced(): Promise<boolean> {
+    const folders = Object.keys(this.#watcher?.getWatched() ?? {});
+    const found = await Promise.all(folders.map(async (folder) => [folder, await identityOf(folder)] as const));
+    const known = this.#folders;
+    this.#folders = new Map(found);
+    return found.some(([folder, identity]) => known.has(folder) && known.get(folder) !== identity);
   }
 
   async #watch(root: Root): Promise<void> {
     this.#root = root;
     this.#linked.clear();
+    this.#coming.clear();
+    this.#folders.clear();
     const ignored = (path: string): boolean => this.#isIgnored(root.path, path);
     const watcher = watch(root.path, { ignoreInitial: true, followSymlinks: false, alwaysStat: true, ignored });
     this.#watcher = watcher;
@@ -141,9 +172,19 @@ export class FolderWatch {
 async function rootOf(folder: string): Promise<Root | undefined> {
   try {
     const path = await realpath(folder);
+    const identity = await identityOf(path);
+    return identity === undefined ? undefined : { path, identity };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What tells a folder from another one at its path; undefined where none is. */
+async function identityOf(path: string): Promise<string | undefined> {
+  try {
     // A new folder may get the number of a removed one.
     const { dev, ino, birthtimeNs } = await stat(path, { bigint: true });
-    return { path, identity: `${path} ${dev} ${ino} ${birthtimeNs}` };
+    return `${path} ${dev} ${ino} ${birthtimeNs}`;
   } catch {
     return undefined;
   }
