@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { replicatedObstacle } from "../../support/replicated/engine.ts";
 import type { Replica } from "../../support/replicated/replica.ts";
@@ -28,15 +29,17 @@ export async function withReplicas<T>(use: (servers: ReplicatedServers) => Promi
   }
 }
 
-/** Resolves when a server has a session with the ZooKeeper of a name: on a slow machine its first handshake may take too long. */
-async function hasSession(server: ClickHouseServer, name: string): Promise<void> {
-  const query = `SELECT 1 FROM system.zookeeper WHERE path = '/' AND zookeeperName = '${name}'`;
+/** Resolves when a server has a session with ZooKeeper: on a slow machine its first handshake may take too long. */
+async function hasSession(server: ClickHouseServer): Promise<void> {
   for (;;) {
+    const name = `default.session_${randomUUID().replaceAll("-", "_")}`;
+    const engine = `ReplicatedMergeTree('{replica}:/tables/${name}', '{replica}')`;
     try {
-      await server.query(query);
+      await server.client.command({ query: `CREATE TABLE ${name} (id Int64) ENGINE = ${engine} ORDER BY id` });
+      await server.client.command({ query: `DROP TABLE ${name} SYNC` });
       return;
     } catch (error) {
-      if (!/ZooKeeper|KEEPER_EXCEPTION/.test((error as Error).message)) throw error;
+      if (!/from ZooKeeper|KEEPER_EXCEPTION|Coordination/.test((error as Error).message)) throw error;
       await sleep(200);
     }
   }
@@ -45,7 +48,7 @@ async function hasSession(server: ClickHouseServer, name: string): Promise<void>
 async function withServer<T>(replica: Replica, use: (server: ClickHouseServer) => Promise<T>): Promise<T> {
   const server = await ClickHouseServer.start({ replica });
   try {
-    await hasSession(server, replica.name);
+    await hasSession(server);
     return await use(server);
   } finally {
     await server.stop();
