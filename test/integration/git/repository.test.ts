@@ -254,7 +254,9 @@ describe("a remote over ssh", () => {
     await writeFile(known, await line("user"));
     const changed = await failure(open({ url, env, access }));
     expect(changed.reason).toBe("HostKeyRejected");
-    expect(changed.message).toMatch(/the host shows the key SHA256:\S+, which is not the known one.*compare the host's key/);
+    expect(changed.message).toMatch(
+      /the host shows the key SHA256:\S+, which is not the known one.*compare the host's key/,
+    );
     expect(changed.message).not.toContain("ssh-keygen");
     await writeFile(known, await line("host"));
     expect((await open({ url, env, access }).fetch(signal)).sha).toBe(sha);
