@@ -42,8 +42,8 @@ export interface Stream {
    * Stores a push; resolves with the sequence of its last event once all of it is on disk and would be there after a
    * power cut. One without events stores nothing, and resolves with the newest sequence. Throws EngineError
    * `STREAM_FULL` at a limit, `PUSH_TOO_LARGE` if it would not fit into the empty stream either, `DISK_FULL` without
-   * room, `STREAM_CLOSED` when released, and TurnMissed where its caller has gone
-   * before it was begun, or it has waited for too long: nothing of the push was then stored.
+   * room, `STREAM_CLOSED` when released, and TurnMissed where its caller has gone before it was begun, or it has waited for
+   * too long: nothing of the push was then stored.
    */
   append(push: Push): Promise<number>;
   /** Removes events up to and including `position`. Their space is freed. Safe to repeat. */

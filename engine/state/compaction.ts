@@ -26,6 +26,9 @@ interface Sizes {
   all: number;
 }
 
+/** Whether a store of these sizes is copied. */
+type IsWorth = (sizes: Sizes) => Promise<boolean>;
+
 /** The pages of one table, as LMDB counts them. */
 interface PageCounts {
   treeBranchPageCount: number;
@@ -40,8 +43,7 @@ interface PageCounts {
  * free, where that is little, or where the disk has no room for the copy. The caller owns the data dir.
  */
 export async function compactStore(path: string): Promise<Compacted | undefined> {
-  return copyInPlace(path, async (env) => {
-    const sizes = sizesOf(env);
+  return copyInPlace(path, async (sizes) => {
     const { used, all } = sizes;
     return all - used >= leastGain && used < all / 2 && (await hasRoom(path, sizes));
   });
@@ -52,8 +54,8 @@ export async function compactStore(path: string): Promise<Compacted | undefined>
  * Throws DISK_FULL without room for it.
  */
 export async function rewriteStore(path: string): Promise<void> {
-  await copyInPlace(path, async (env) => {
-    if (await hasRoom(path, sizesOf(env))) return true;
+  await copyInPlace(path, async (sizes) => {
+    if (await hasRoom(path, sizes)) return true;
     throw new EngineError(
       "DISK_FULL",
       "the disk of the data dir has no room to upgrade its store: make room, and start again",
@@ -65,10 +67,7 @@ async function hasRoom(path: string, { used }: Sizes): Promise<boolean> {
   return (await systemDisk.freeBytes(path)) >= used + diskReserve;
 }
 
-async function copyInPlace(
-  path: string,
-  isWorth: (env: RootDatabase) => boolean | Promise<boolean>,
-): Promise<Compacted | undefined> {
+async function copyInPlace(path: string, isWorth: IsWorth): Promise<Compacted | undefined> {
   const copy = `${path}.compact`;
   await removeStore(copy);
   if (!existsSync(path)) return undefined;
@@ -89,18 +88,15 @@ async function removeStore(path: string): Promise<void> {
 }
 
 /** Copies the used pages where that is worth it, and returns the size of all pages then. */
-async function copyUsed(
-  path: string,
-  copy: string,
-  isWorth: (env: RootDatabase) => boolean | Promise<boolean>,
-): Promise<number | undefined> {
+async function copyUsed(path: string, copy: string, isWorth: IsWorth): Promise<number | undefined> {
   preallocateLockFile(`${path}-lock`);
   // Without a transaction that writes, nothing of its list of free pages is read.
   const env = open({ path, noSubdir: true, maxDbs: 32, readOnly: true });
   try {
-    if (!(await isWorth(env))) return undefined;
+    const sizes = sizesOf(env);
+    if (!(await isWorth(sizes))) return undefined;
     await copyTables(env, copy);
-    return sizesOf(env).all;
+    return sizes.all;
   } finally {
     await env.close();
   }

@@ -12,8 +12,8 @@ import { storageError } from "./storage-error.ts";
 /**
  * The layout of a data dir that this version writes. It is raised whenever an earlier version could not read what any
  * part writes. A newer one is refused, an older one is upgraded by the code that reads it: 3 had streams with one event
- * in each frame; 4 began without joins, and its store was
- * written by another version of LMDB. `test/integration/formats` has one of each.
+ * in each frame; 4 began without joins, and its store was written by another version of LMDB. `test/integration/formats` has
+ * one of each.
  */
 export const dataDirFormat = 5;
 /** Those before are refused: 1 had no dedup keys, and an upgrade of 2 forgot them. */
@@ -71,9 +71,8 @@ export class DataDir implements OwnedFolder {
 
   /**
    * Takes the folder, making it first where there is none. Throws DATA_DIR_HELD with the holder's name (or waits for it,
-   * with `standby`, and throws its signal's reason when that ends the wait), DATA_DIR_NEWER when a newer version wrote it, DATA_DIR_OLDER
-   * when it is too old,
-   * STORAGE_FAILED with what to do where it cannot be made, read or written.
+   * with `standby`, and throws its signal's reason when that ends the wait), DATA_DIR_NEWER when a newer version wrote it,
+   * DATA_DIR_OLDER when it is too old, STORAGE_FAILED with what to do where it cannot be made, read or written.
    */
   static async take(path: string, { standby }: { standby?: Standby } = {}): Promise<DataDir> {
     await makeFolders(systemDisk, path).catch((error: unknown) => {

@@ -1,12 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
-import { EngineError } from "../core/errors.ts";
+import type { EngineError } from "../core/errors.ts";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
 import { type Group, GroupCommit } from "../flow/group-commit.ts";
 import { preallocateLockFile, Preallocation } from "./preallocation.ts";
-import { WriteProbe } from "./write-probe.ts";
 import { isOfSystem, storageError } from "./storage-error.ts";
+import { WriteProbe } from "./write-probe.ts";
 
 /** A small change writes at most about this much: the pages that it touches in each table. */
 const changeBytes = 32 * 1024;
@@ -64,6 +64,7 @@ export class Store implements TableStore {
       preallocateLockFile(`${path}-lock`);
       store = new Store(open({ path, noSubdir: true, maxDbs: 32 }), path, options);
       store.#preallocation.ensure(0);
+      store.#probe.check();
       return store;
     } catch (error) {
       void store?.close();

@@ -9,13 +9,15 @@ const byte = Buffer.alloc(1);
 export class WriteProbe {
   readonly #file: number;
 
-  /** The file has its block from now on, which a full disk does not refuse. Throws errors of the system. */
+  /** Throws errors of the system. */
   constructor(path: string) {
     this.#file = openSync(path, "w", 0o600);
-    this.check();
   }
 
-  /** Throws the error of the system where the disk takes no writes any more. */
+  /**
+   * Throws the error of the system where the disk takes no writes any more. The first check gives the file its block, which a
+   * full disk does not refuse later.
+   */
   check(): void {
     writeSync(this.#file, byte, 0, 1, 0);
   }

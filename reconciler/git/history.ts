@@ -8,6 +8,7 @@ import {
   objectFormatOf,
   removeUnfinished,
 } from "./object-files.ts";
+import { partialSettings, remoteName } from "./partial.ts";
 import type { Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
@@ -106,15 +107,15 @@ export class History {
     );
     if (entries.includes("HEAD") && (await isOfFormat(this.#folder, format))) return;
     await makeRepository(this.#folder, format, this.#git, signal);
-    await this.#git.text(this.#folder, ["config", "remote.sluice.url", this.#remote.url], signal);
+    await this.#git.text(this.#folder, ["config", `remote.${remoteName}.url`, this.#remote.url], signal);
   }
 
   async #fetch(ref: string, depth: number, signal: AbortSignal): Promise<void> {
     const fixed = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
-    const some = ["--filter=tree:0", `--depth=${depth}`, "sluice", `+${ref}:${tip}`];
+    const some = ["--filter=tree:0", `--depth=${depth}`, remoteName, `+${ref}:${tip}`];
     await this.#git.fetch(
       this.#folder,
-      (url, options) => ["-c", `remote.sluice.url=${url}`, ...fixed, ...options, ...some],
+      (url, options) => [...partialSettings(url, "commits"), ...fixed, ...options, ...some],
       signal,
     );
   }

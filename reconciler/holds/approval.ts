@@ -3,6 +3,7 @@ import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf } from "../desired/fingerprint.ts";
 import { doesSomething, placeOf, type Action, type Change, type Plan, type Refusal } from "../plan/change.ts";
+import { undone } from "../plan/decide/changes.ts";
 import { blocked, withInterrupted } from "../plan/decide/index.ts";
 import { isAsGrave, levelOf, levels, type Level } from "../plan/level.ts";
 
@@ -110,19 +111,14 @@ function completes(
 }
 
 function held(change: Action, approval: string, known: Level | undefined): Refusal {
-  const { effect, fields, cautions, drift, missing_secret, why: of } = change;
+  const { drift, why: of } = change;
   const facts = { of, level: approvalLevelOf(change), approval, ...(known !== undefined && { approved: known }) };
   return {
     ...placeOf(change),
     kind: "refuse",
     cause: "NotApproved",
     why: { code: "NotApproved", facts },
-    effect,
-    fields,
-    calls: [],
-    after: [],
-    ...(cautions !== undefined && { cautions }),
+    ...undone(change),
     ...(drift !== undefined && { drift: { ...drift, stance: "report" as const } }),
-    ...(missing_secret !== undefined && { missing_secret }),
   };
 }

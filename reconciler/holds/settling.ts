@@ -2,6 +2,7 @@ import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Settling } from "../git/revision.ts";
 import { type Action, type Change, doesSomething, type NoOp, placeOf, type Plan } from "../plan/change.ts";
+import { undone } from "../plan/decide/changes.ts";
 import { withInterrupted } from "../plan/decide/index.ts";
 import { isAsGrave } from "../plan/level.ts";
 import { afterHeld, approvalLevelOf, isExempt } from "./approval.ts";
@@ -33,18 +34,12 @@ function isLasting(change: Action): boolean {
 }
 
 function waiting(change: Action, { after, changed }: Settling): NoOp {
-  const { effect, fields, cautions, missing_secret, why: of } = change;
-  const facts = { of, after, ...(changed !== undefined && { changed }) };
+  const facts = { of: change.why, after, ...(changed !== undefined && { changed }) };
   return {
     ...placeOf(change),
     kind: "no-op",
     cause: "FolderChanging",
     why: { code: "FolderChanging", facts },
-    effect,
-    fields,
-    calls: [],
-    after: [],
-    ...(cautions !== undefined && { cautions }),
-    ...(missing_secret !== undefined && { missing_secret }),
+    ...undone(change),
   };
 }

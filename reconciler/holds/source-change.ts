@@ -1,7 +1,15 @@
 import type { FollowedSource } from "../actual/inventory.ts";
 import type { Revision, SourceDescription } from "../git/revision.ts";
 import { nothing } from "../plan/decide/changes.ts";
-import { doesSomething, isStopByOperator, type Cause, type Change, type Plan, type Refusal } from "../plan/change.ts";
+import {
+  doesSomething,
+  isStopByOperator,
+  placeOf,
+  type Cause,
+  type Change,
+  type Plan,
+  type Refusal,
+} from "../plan/change.ts";
 import type { ReasonFacts } from "../plan/reason.ts";
 
 /**
@@ -80,14 +88,9 @@ function isHeld(change: Change): boolean {
   return doesSomething(change) && !isOwed;
 }
 
-function held({ pipeline_id, file, line, column }: Change, facts: ReasonFacts["SourceChanged"]): Refusal {
-  const place = {
-    ...(file !== undefined && { file }),
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
-  };
+function held(change: Change, facts: ReasonFacts["SourceChanged"]): Refusal {
   const why = { code: "SourceChanged", facts } as const;
-  return { pipeline_id, ...place, ...nothing(), kind: "refuse", cause: "SourceChanged", why };
+  return { ...placeOf(change), ...nothing(), kind: "refuse", cause: "SourceChanged", why };
 }
 
 function isSame(one: FollowedSource, other: FollowedSource): boolean {

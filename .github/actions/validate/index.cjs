@@ -34536,73 +34536,6 @@ var init_fingerprint = __esm({
   }
 });
 
-// reconciler/plan/calls.ts
-function route({ status, isShut }, wished, edit, hot) {
-  const update = edit ? ["update"] : hot;
-  if (wished === "Running") return toRunning(status, edit || isShut, update);
-  if (wished === "Stopped") return toStopped(status, isShut, update);
-  if (status === "Terminating") return "wait";
-  return status === "Terminated" ? update : ["terminate", ...update];
-}
-function toRunning(status, throughRest, update) {
-  switch (status) {
-    case "Running":
-      return throughRest ? ["stop", ...update, "resume"] : update;
-    case "Stopped":
-    case "Terminated":
-    case "Failed":
-      return [...update, "resume"];
-    case "Created":
-    case "Resuming":
-      return update.length === 0 ? [] : "wait";
-    default:
-      return "wait";
-  }
-}
-function toStopped(status, isShut, update) {
-  const open4 = isShut ? ["resume", "stop"] : [];
-  switch (status) {
-    case "Running":
-      return ["stop", ...update, ...open4];
-    case "Stopped":
-    case "Failed":
-      return [...update, ...open4];
-    case "Terminated":
-      return [...update, "resume", "stop"];
-    default:
-      return "wait";
-  }
-}
-function routeToEnd({ status, isShut }, isSettled, ending) {
-  switch (status) {
-    case "Running":
-      return ["stop", "delete"];
-    case "Stopped":
-      if (!isSettled) return ["resume", "stop", "delete"];
-      return isShut ? ["delete"] : ["stop", "delete"];
-    case "Failed":
-      return isShut ? ["delete"] : ["stop", "delete"];
-    case "Terminated":
-      return ending === "recreate" && !isSettled ? ["resume", "stop", "delete"] : ["delete"];
-    default:
-      return "wait";
-  }
-}
-var renewing;
-var init_calls2 = __esm({
-  "reconciler/plan/calls.ts"() {
-    "use strict";
-    renewing = /* @__PURE__ */ new Set([
-      "configure",
-      "resume",
-      "create",
-      "stop",
-      "terminate",
-      "delete"
-    ]);
-  }
-});
-
 // reconciler/plan/decide/differences.ts
 function differencesOf(desired, { config, options }) {
   const known2 = knownByFile.get(desired);
@@ -34746,6 +34679,73 @@ var init_changes = __esm({
   "reconciler/plan/decide/changes.ts"() {
     "use strict";
     init_differences();
+  }
+});
+
+// reconciler/plan/calls.ts
+function route({ status, isShut }, wished, edit, hot) {
+  const update = edit ? ["update"] : hot;
+  if (wished === "Running") return toRunning(status, edit || isShut, update);
+  if (wished === "Stopped") return toStopped(status, isShut, update);
+  if (status === "Terminating") return "wait";
+  return status === "Terminated" ? update : ["terminate", ...update];
+}
+function toRunning(status, throughRest, update) {
+  switch (status) {
+    case "Running":
+      return throughRest ? ["stop", ...update, "resume"] : update;
+    case "Stopped":
+    case "Terminated":
+    case "Failed":
+      return [...update, "resume"];
+    case "Created":
+    case "Resuming":
+      return update.length === 0 ? [] : "wait";
+    default:
+      return "wait";
+  }
+}
+function toStopped(status, isShut, update) {
+  const open4 = isShut ? ["resume", "stop"] : [];
+  switch (status) {
+    case "Running":
+      return ["stop", ...update, ...open4];
+    case "Stopped":
+    case "Failed":
+      return [...update, ...open4];
+    case "Terminated":
+      return [...update, "resume", "stop"];
+    default:
+      return "wait";
+  }
+}
+function routeToEnd({ status, isShut }, isSettled, ending) {
+  switch (status) {
+    case "Running":
+      return ["stop", "delete"];
+    case "Stopped":
+      if (!isSettled) return ["resume", "stop", "delete"];
+      return isShut ? ["delete"] : ["stop", "delete"];
+    case "Failed":
+      return isShut ? ["delete"] : ["stop", "delete"];
+    case "Terminated":
+      return ending === "recreate" && !isSettled ? ["resume", "stop", "delete"] : ["delete"];
+    default:
+      return "wait";
+  }
+}
+var renewing;
+var init_calls2 = __esm({
+  "reconciler/plan/calls.ts"() {
+    "use strict";
+    renewing = /* @__PURE__ */ new Set([
+      "configure",
+      "resume",
+      "create",
+      "stop",
+      "terminate",
+      "delete"
+    ]);
   }
 });
 

@@ -11,6 +11,23 @@ export function nothing(): { effect: "none"; fields: []; calls: []; after: [] } 
   return { effect: "none", fields: [], calls: [], after: [] };
 }
 
+/** What a change says that is not carried out: what it would do, and no call. */
+export function undone({
+  effect,
+  fields,
+  cautions,
+  missing_secret,
+}: Action): Pick<Action, "effect" | "fields" | "cautions" | "missing_secret"> & { calls: []; after: [] } {
+  return {
+    effect,
+    fields,
+    calls: [],
+    after: [],
+    ...(cautions !== undefined && { cautions }),
+    ...(missing_secret !== undefined && { missing_secret }),
+  };
+}
+
 /** The part that all changes of a pipeline with a file have in common. */
 export function about(desired: DesiredPipeline): ReturnType<typeof nothing> & Place & Pick<Change, "pipeline_id"> {
   const { file, line, column } = desired.place([]);

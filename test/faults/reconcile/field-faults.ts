@@ -71,25 +71,17 @@ export const fieldFaults: readonly Fault[] = [
   stoppedFor("an operator's stop that is ended", hour, async ({ reconciler }) => {
     await reconciler.operator.resume(third, {});
   }),
-  {
-    name: "an operator's stop while Git hangs",
-    told: "StoppedByOperator",
-    of: third,
-    pushes: true,
-    isHarmless: true,
-    calls: [`stop ${third}`, `resume ${third}`],
-    begin: async (scene) => {
-      await scene.push();
-      scene.proxy.fault = { kind: "hang before headers" };
-      scene.reconciler.trigger("webhook");
-      await scene.reconciler.operator.stop(third, hour, { by: "on call" });
-      return async () => {
-        scene.proxy.fault = { kind: "none" };
-        await scene.reconciler.operator.resume(third, {});
-        await scene.stands(third, "Running");
-      };
-    },
-  },
+  stopped("an operator's stop while Git hangs", async (scene) => {
+    await scene.push();
+    scene.proxy.fault = { kind: "hang before headers" };
+    scene.reconciler.trigger("webhook");
+    await scene.reconciler.operator.stop(third, hour, { by: "on call" });
+    return async () => {
+      scene.proxy.fault = { kind: "none" };
+      await scene.reconciler.operator.resume(third, {});
+      await scene.stands(third, "Running");
+    };
+  }),
   // Each restarts the reconciler, which then knows no revision that it followed before.
   otherSource("another branch, which lacks pipelines", async ({ repository }) => {
     await repository.git("checkout", "--quiet", "-B", "staging");
@@ -142,24 +134,22 @@ function otherSource(
   };
 }
 
-/** An operator stops `third` for so many milliseconds; `end` ends that. */
+/** An operator stops `third`, and it runs again at the end. */
+function stopped(name: string, begin: Fault["begin"]): Fault {
+  const calls: Fault["calls"] = [`stop ${third}`, `resume ${third}`];
+  return { name, told: "StoppedByOperator", of: third, pushes: true, isHarmless: true, calls, begin };
+}
+
+/** The same for so many milliseconds; `end` ends that. */
 function stoppedFor(name: string, milliseconds: number, end: (scene: Scene) => Promise<void>): Fault {
-  return {
-    name,
-    told: "StoppedByOperator",
-    of: third,
-    pushes: true,
-    isHarmless: true,
-    calls: [`stop ${third}`, `resume ${third}`],
-    begin: async (scene) => {
-      await scene.reconciler.operator.stop(third, milliseconds, { by: "on call" });
-      await scene.push();
-      return async () => {
-        await end(scene);
-        await scene.stands(third, "Running");
-      };
-    },
-  };
+  return stopped(name, async (scene) => {
+    await scene.reconciler.operator.stop(third, milliseconds, { by: "on call" });
+    await scene.push();
+    return async () => {
+      await end(scene);
+      await scene.stands(third, "Running");
+    };
+  });
 }
 
 /** A commit that changes the file of `second`. `end` undoes what was prepared for it. */

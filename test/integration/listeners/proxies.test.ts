@@ -167,6 +167,20 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])("behind %s", (na
       body: '{"id": 1, "level": "info"}',
     });
 
+  /** An export that is being stored, so that others wait for their turn; `end` resolves with what it is answered. */
+  async function beingStored(): Promise<{ end: () => Promise<number> }> {
+    const count = arrived.length;
+    disk.hold();
+    const first = post(proxy.otlp, "logs", { ...protobufType, ...to }, logs(1));
+    await arrival(() => arrived.length, count + 1);
+    await disk.isReached();
+    const end = async (): Promise<number> => {
+      disk.letGo();
+      return (await first).status;
+    };
+    return { end };
+  }
+
   test("events and exports are taken, large ones too, and refusals come as they are", async ({ skip }) => {
     requireOrSkip(obstacle, skip);
     expect((await sendEvent(token)).status).toBe(202);
@@ -191,10 +205,7 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])("behind %s", (na
   test("an export whose sender goes away before its turn is not stored", async ({ skip }) => {
     requireOrSkip(obstacle, skip);
     const [before, count] = [stored("app-logs"), arrived.length];
-    disk.hold();
-    const first = post(proxy.otlp, "logs", { ...protobufType, ...to }, logs(1));
-    await arrival(() => arrived.length, count + 1);
-    await disk.isReached();
+    const first = await beingStored();
     const leaving = request(`${proxy.otlp}/v1/logs`, {
       method: "POST",
       headers: { ...protobufType, ...to },
@@ -205,18 +216,14 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])("behind %s", (na
     const closed = once(arrived.at(-1)!, "close");
     leaving.destroy();
     await closed;
-    disk.letGo();
-    expect((await first).status).toBe(200);
+    expect(await first.end()).toBe(200);
     expect(stored("app-logs") - before).toBe(1);
   });
 
   test("a call whose sender cancels it before its turn is not stored", async ({ skip }) => {
     requireOrSkip(obstacle, skip);
-    const [before, count] = [stored("app-logs"), arrived.length];
-    disk.hold();
-    const first = post(proxy.otlp, "logs", { ...protobufType, ...to }, logs(1));
-    await arrival(() => arrived.length, count + 1);
-    await disk.isReached();
+    const before = stored("app-logs");
+    const first = await beingStored();
     const client = new Client(proxy.grpc, credentials.createInsecure());
     const metadata = new Metadata();
     metadata.set("x-sluice-pipeline-id", "app-logs");
@@ -239,8 +246,7 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])("behind %s", (na
     expect(await leaving).toBe(status.DEADLINE_EXCEEDED);
     // The deadline counts from the arrival too, where the end of the call takes its time through the proxy.
     await new Promise((resolve) => setTimeout(resolve, 400));
-    disk.letGo();
-    expect((await first).status).toBe(200);
+    expect(await first.end()).toBe(200);
     expect(await send(60_000)).toBe(status.OK);
     client.close();
     expect(stored("app-logs") - before).toBe(2);

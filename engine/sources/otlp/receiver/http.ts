@@ -95,12 +95,9 @@ export class OtlpHttp {
     if (probe !== undefined && isRead(request)) {
       return { status: probe.status, type: types.json, body: JSON.stringify(probe.body) };
     }
-    const allow = probe === undefined ? "POST" : "GET, HEAD";
     if (probe !== undefined || signals.has(path)) {
-      return {
-        ...errorReply(405, 12, `expected ${probe === undefined ? "POST" : "GET"}`, encodingOf(request)),
-        headers: { allow },
-      };
+      const [expected, allow] = probe === undefined ? ["POST", "POST"] : ["GET", "GET, HEAD"];
+      return { ...errorReply(405, 12, `expected ${expected}`, encodingOf(request)), headers: { allow } };
     }
     return errorReply(404, 5, `expected one of ${[...signals.keys()].join(", ")}`, encodingOf(request));
   }
