@@ -31,4 +31,5 @@ export { Mutex } from "./flow/mutex.ts";
 export { oneLine } from "./peers/foreign-text.ts";
 export { hiding } from "./peers/hidden-secrets.ts";
 export { serve } from "./system/serve.ts";
+export { isObject } from "./event/objects.ts";
 export { parseExactly, writeExactly } from "./event/exact-json.ts";

@@ -1,3 +1,5 @@
+import { isObject } from "./objects.ts";
+
 /**
  * The two functions that are made from text. V8 optimises for the shape of a record per function, and closures of one
  * function share that; so each key gets a reader of its own, ten times as fast as a shared one. The only variable part
@@ -54,8 +56,4 @@ function walk(object: Record<string, unknown>, name: string): unknown {
   const head = name.slice(0, dot);
   const inner = Object.hasOwn(object, head) ? object[head] : undefined;
   return isObject(inner) ? walk(inner, name.slice(dot + 1)) : whole;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { type BodyLimits, BodyRefused, closesConnection, discardBody, receiveBody, Room } from "../../engine/index.ts";
 import type { HookResult, HookTelemetry } from "../status/hook-telemetry.ts";
-import { type Delivery, readDelivery } from "./delivery.ts";
+import { AwaitedCommit } from "./awaited-commit.ts";
+import { type DeliveryKind, readDelivery } from "./delivery.ts";
 import { ClientRateLimit, Throttle } from "./rate-limit.ts";
 import { isSigned, Proof } from "./signature.ts";
 
@@ -10,6 +11,8 @@ export interface HookOptions {
   secrets: () => Promise<readonly string[]>;
   /** The followed branch, if there is one and it is known. */
   branch: () => string | undefined;
+  /** The commit that was read last, in full; absent where none was. */
+  followed: () => string | undefined;
   /** Polls the source soon. */
   onPush: () => void;
   telemetry: HookTelemetry;
@@ -39,9 +42,9 @@ interface Answer {
 }
 
 /**
- * The push hook: `POST /hook` from a Git host that proves a secret triggers a poll of the source, and nothing else. No
- * part of a body is trusted, kept or logged: it can only show that another branch was pushed. A repeated delivery is
- * one more poll. Malformed requests are refused, and the rate of refused requests is limited by address; a request with
+ * The push hook: `POST /hook` from a Git host that proves a secret triggers a poll of the source, and some more within
+ * 20 seconds where the source does not have the pushed commit yet; nothing else. No part of a body is logged or given to
+ * Git: it can only show that another branch was pushed, or which commit to wait for. A repeated delivery is one more poll. Malformed requests are refused, and the rate of refused requests is limited by address; a request with
  * a valid signature is never refused for others of its address, which may be that of a proxy.
  */
 export class Hook {
@@ -49,11 +52,13 @@ export class Hook {
   readonly #limits: BodyLimits;
   readonly #rateLimit = new ClientRateLimit();
   readonly #throttle: Throttle;
+  readonly #awaited: AwaitedCommit;
 
   constructor(options: HookOptions) {
     this.#options = options;
     this.#limits = options.limits ?? { most: bodyBytes, arriving: new Room(arrivingBytes), timeout: bodyTimeout };
     this.#throttle = new Throttle(options.onPush);
+    this.#awaited = new AwaitedCommit(() => this.#throttle.trigger(), options.followed);
   }
 
   /** Answers a request. The listener limits headers, connections and times. */
@@ -70,6 +75,7 @@ export class Hook {
   };
 
   async close(): Promise<void> {
+    this.#awaited.close();
     this.#throttle.close();
   }
 
@@ -106,9 +112,10 @@ export class Hook {
     if (!proof.isPossible) return unsigned;
     const body = await this.#receive(request, proof);
     if (!proof.isGiven()) return unsigned;
-    const delivery = readDelivery(headers, body, this.#options.branch());
-    if (delivery === "push") this.#throttle.trigger();
-    return answers[delivery];
+    const { kind, commit } = readDelivery(headers, body, this.#options.branch());
+    if (kind === "push") this.#throttle.trigger();
+    if (commit !== undefined) this.#awaited.expect(commit);
+    return answers[kind];
   }
 
   /** The body, as far as there is room for it: others may send bodies that fill it. */
@@ -141,10 +148,10 @@ const failed: ReadonlySet<HookResult | undefined> = new Set(["bad_signature", "t
 const unsigned: Answer = {
   status: 401,
   result: "bad_signature",
-  message: "expected a signature, or a token, that is made with the secret of this hook",
+  message: "expected the signature or the token that your Git host makes with the secret of this hook",
 };
 
-const answers: Readonly<Record<Delivery, Answer>> = {
+const answers: Readonly<Record<DeliveryKind, Answer>> = {
   push: { status: 202, result: "accepted", message: "the source is polled soon" },
   ping: { status: 200, result: "ignored", message: "the hook works" },
   "other branch": { status: 200, result: "ignored", message: "another branch is followed" },

@@ -5,6 +5,8 @@ import { isSecretOf, secretDigest } from "../../engine/index.ts";
 /** Headers with an HMAC-SHA256 of the body in hexadecimal digits, and the prefix of the digits. */
 const hmacHeaders: Readonly<Record<string, string>> = {
   "x-hub-signature-256": "sha256=",
+  // GitHub, too, sends this one, with SHA-1, which has fewer digits.
+  "x-hub-signature": "sha256=",
   "x-gitea-signature": "",
   "x-forgejo-signature": "",
   "x-signature": "sha256=",
@@ -13,9 +15,12 @@ const hmacHeaders: Readonly<Record<string, string>> = {
 /** Seconds by which the clock of a sender may differ, where the time of a delivery is signed. */
 const tolerance = 300;
 
+/** Headers with the secret itself; that of `authorization` is the password of Basic, of whatever user. */
+const tokenHeaders = ["x-gitlab-token", "x-hook-secret", "authorization"] as const;
+
 /** Whether a request has a signature or token: otherwise its body is not read. */
 export function isSigned(headers: IncomingHttpHeaders): boolean {
-  return [...Object.keys(hmacHeaders), "x-gitlab-token", "webhook-signature"].some((name) => name in headers);
+  return [...Object.keys(hmacHeaders), ...tokenHeaders, "webhook-signature"].some((name) => name in headers);
 }
 
 /** Whether the sender of `body`, the raw bytes, knows one of `secrets`. `now` are seconds. */
@@ -34,10 +39,12 @@ interface Signatures {
 /**
  * Finds out, while a body arrives, whether its sender knows one of the secrets:
  *
- * - GitHub, Gitea, Forgejo and others with HMAC-SHA256 sign the body (`X-Hub-Signature-256`, `X-Gitea-Signature`,
- *   `X-Forgejo-Signature`, `X-Signature`).
+ * - GitHub, Bitbucket, Gitea, Forgejo and others with HMAC-SHA256 sign the body (`X-Hub-Signature-256`,
+ *   `X-Hub-Signature`, `X-Gitea-Signature`, `X-Forgejo-Signature`, `X-Signature`).
  * - GitLab sends the secret itself (`X-Gitlab-Token`), or signs id, time and body as Standard Webhooks do
  *   (`webhook-signature`), with a secret that is written `whsec_` and base64.
+ * - Azure DevOps sends the secret itself, as the password of Basic, or in a header that its user names, which is
+ *   `X-Hook-Secret` here.
  *
  * One valid proof is enough: a request that carries several may be signed with several secrets. Each comparison takes
  * the same time wherever the texts differ, and each secret is tried. The body is hashed at most twice for each secret.
@@ -86,8 +93,17 @@ function bodySignatures(headers: IncomingHttpHeaders, secrets: readonly string[]
 }
 
 function hasToken(headers: IncomingHttpHeaders, secrets: readonly string[]): boolean {
-  const given = headers["x-gitlab-token"];
-  return typeof given === "string" && isSecretOf(given, secrets.map(secretDigest));
+  const digests = secrets.map(secretDigest);
+  return tokenHeaders.some((name) => {
+    const text = headers[name];
+    const given = name === "authorization" ? passwordOf(text) : text;
+    return typeof given === "string" && isSecretOf(given, digests);
+  });
+}
+
+function passwordOf(authorization: string | string[] | undefined): string | undefined {
+  const [, base64] = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(String(authorization)) ?? [];
+  return base64 === undefined ? undefined : /^[^:]*:(.+)$/s.exec(Buffer.from(base64, "base64").toString())?.[1];
 }
 
 function standardSignatures(headers: IncomingHttpHeaders, secrets: readonly string[], now: number): Signatures {

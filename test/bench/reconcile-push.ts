@@ -33,6 +33,7 @@ export async function measurePushes(measured: Measured, { pushes, ...of }: Pushe
   const running = reconciler.run(stop.signal);
   const hook = new Hook({
     secrets: async () => [secret],
+    followed: () => undefined,
     branch: () => "main",
     onPush: () => reconciler.trigger("webhook"),
     telemetry: createHookTelemetry(keptLog(), new Registry()),

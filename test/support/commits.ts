@@ -12,16 +12,26 @@ export class Commits implements RevisionSource {
   fetched = 0;
   /** What the next questions fail with. */
   failure: SourceError | undefined;
+  #read: Revision | undefined;
   #held: Promise<unknown> | undefined;
   readonly #commits: Revision[] = [];
 
+  /** The sha of the commit with this subject that is pushed after `count` others. */
+  static shaOf(count: number, subject: string): string {
+    return createHash("sha1").update(`${count} ${subject}`).digest("hex");
+  }
+
   /** Pushes a commit that holds these pipelines; gives its sha. */
   push(subject: string, ...pipelines: PipelineText[]): string {
-    const sha = createHash("sha1").update(`${this.#commits.length} ${subject}`).digest("hex");
+    const sha = Commits.shaOf(this.#commits.length, subject);
     const files = pipelines.map((one) => ({ path: `${one.id}.yaml`, bytes: Buffer.from(pipelineText(one)) }));
     const id = `main@sha1:${sha}`;
     this.#commits.push({ id, sha, files, skipped: [], branch: "main", author: "Ada", subject });
     return sha;
+  }
+
+  get known(): Revision | undefined {
+    return this.#read;
   }
 
   /** Holds every fetch up until it is told to go on. */
@@ -38,7 +48,8 @@ export class Commits implements RevisionSource {
     this.fetched += 1;
     await this.#held;
     if (this.failure !== undefined) throw this.failure;
-    return this.#commits.at(-1)!;
+    this.#read = this.#commits.at(-1)!;
+    return this.#read;
   };
 
   at = async (commit: string): Promise<Revision> => {

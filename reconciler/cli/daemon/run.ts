@@ -160,6 +160,7 @@ function hookOf(
   return new Hook({
     secrets,
     branch: () => source.description.branch,
+    followed: () => source.known?.sha,
     onPush: () => reconciler.trigger("webhook"),
     telemetry: createHookTelemetry(log, registry),
   });

@@ -1,5 +1,10 @@
 import { mkdtemp } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Hook } from "../../../reconciler/hook/hook.ts";
 import type { Fault } from "./fault.ts";
 import { startClickHouse } from "../../support/clickhouse.ts";
 import { GitRepository } from "../../support/git-repository.ts";
@@ -8,6 +13,7 @@ import { edited, fileOf, type Followed, kept, type Scene } from "./scene.ts";
 const [first, second, third] = kept;
 const otherExpression = { expression: "id > -1" };
 const hour = 3_600_000;
+const hookSecret = "known-to-the-host-alone";
 const compose = 'version: "3.8"\nservices: { web: { image: nginx } }\n';
 
 /** What commits, and those who work with them, do in the field. */
@@ -83,6 +89,31 @@ export const fieldFaults: readonly Fault[] = [
     };
   }),
   // Each restarts the reconciler, which then knows no revision that it followed before.
+  {
+    name: "a push hook before its commit shows",
+    told: "ReconciliationSucceeded",
+    pushes: true,
+    isHarmless: true,
+    begin: async (scene) => {
+      const { repository } = scene;
+      await scene.follow({ interval: hour });
+      await scene.isFollowing(`main@sha1:${await repository.head()}`);
+      await repository.git("checkout", "--quiet", "-b", "not-shown");
+      const commit = await scene.push();
+      await repository.git("checkout", "--quiet", "main");
+      const { lastTurn } = scene.snapshot;
+      const close = await announce(scene, commit);
+      // The poll that the hook asked for found nothing new.
+      while (scene.snapshot.lastTurn === lastTurn) await sleep(20);
+      await repository.git("merge", "--quiet", "--ff-only", "not-shown");
+      await scene.isFollowing(`main@sha1:${commit}`);
+      return async () => {
+        await close();
+        await repository.git("branch", "--quiet", "--delete", "not-shown");
+        await scene.follow();
+      };
+    },
+  },
   otherSource("another branch, which lacks pipelines", async ({ repository }) => {
     await repository.git("checkout", "--quiet", "-B", "staging");
     await repository.commit({ [`${third}.yaml`]: null });
@@ -131,6 +162,27 @@ function otherSource(
         await remove?.();
       };
     },
+  };
+}
+
+/** Tells the push hook of the reconciler of `commit`, as a Git host does; gives what closes the hook. */
+async function announce(scene: Scene, commit: string): Promise<() => Promise<void>> {
+  const hook = new Hook({
+    secrets: async () => [hookSecret],
+    branch: () => "main",
+    followed: () => scene.snapshot.lastAttemptedRevision?.split(":")[1],
+    onPush: () => scene.reconciler.trigger("webhook"),
+    telemetry: { answered: () => undefined, secretsMissing: () => undefined },
+  });
+  const server = createServer(hook.handle).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const body = JSON.stringify({ ref: "refs/heads/main", after: commit });
+  const headers = { "x-gitlab-token": hookSecret, connection: "close" };
+  await fetch(`http://127.0.0.1:${port}/hook`, { method: "POST", headers, body });
+  return async () => {
+    server.close();
+    await hook.close();
   };
 }
 

@@ -24,6 +24,7 @@ const others = [
   "a file of another tool",
   "a rollback while Git is away",
   "an operator's stop that is ended",
+  "a push hook before its commit shows",
   "another branch, which lacks pipelines",
   "a first start that finds no pipeline",
   "a folder emptied and copied again, file by file",

@@ -58,7 +58,11 @@ type Parts = Pick<Scene, "repository" | "proxy" | "gitConfig" | "disk" | "engine
 };
 
 /** What a reconciler follows: the branch main of the repository, unless it says otherwise; or a folder. */
-export type Followed = Partial<Pick<RepositoryOptions, "url" | "branch" | "path">> & { folder?: string };
+export type Followed = Partial<Pick<RepositoryOptions, "url" | "branch" | "path">> & {
+  folder?: string;
+  /** Milliseconds between two looks of the reconciler; by default those of the scene. */
+  interval?: number;
+};
 
 /** Milliseconds that a folder has to stand still: longer than any fault lasts. */
 const settle = 3_600_000;
@@ -108,7 +112,7 @@ export class Scene {
     await mkdir(small);
     const disk = await SmallDisk.make(small, 32);
     const PATH = await gitInside(disk, small, join(dataDir, "programs"));
-    const repositoryOf = (what: Omit<Followed, "folder">): Repository =>
+    const repositoryOf = (what: Omit<Followed, "folder" | "interval">): Repository =>
       new Repository({
         url: proxy.url.replace("://", `://sluice:${canaries.password}@`),
         branch: "main",
@@ -118,7 +122,7 @@ export class Scene {
         limits: { ...defaultLimits, files },
         ...what,
       });
-    const follow: Parts["follow"] = ({ folder, ...what }, inventory, registry) => {
+    const follow: Parts["follow"] = ({ folder, interval: own = interval, ...what }, inventory, registry) => {
       const source = folder === undefined ? repositoryOf(what) : new Folder({ path: folder, settle });
       return new Reconciler({
         source,
@@ -126,7 +130,7 @@ export class Scene {
         dataDir: inventory,
         log,
         registry,
-        interval,
+        interval: own,
         applyTimeout: 500,
       });
     };

@@ -56,6 +56,7 @@ beforeEach(async () => {
   hook = new Hook({
     secrets: await hookSecrets(settings, new FileAndEnvSecrets({})),
     branch: () => source.description.branch,
+    followed: () => source.known?.sha,
     onPush: () => reconciler.trigger("webhook"),
     telemetry: createHookTelemetry(log, registry),
     limits: { most, arriving: new Room(10 * most), timeout: 3_000 },
@@ -77,7 +78,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const push = (ref = "refs/heads/main") => Buffer.from(JSON.stringify({ ref, after: "1".repeat(40) }));
+const push = (ref = "refs/heads/main") => Buffer.from(JSON.stringify({ ref }));
+const pushOf = (commit: string) => Buffer.from(JSON.stringify({ ref: "refs/heads/main", after: commit }));
 const signed = (body: Buffer, key = secret) => ({
   "content-type": "application/json",
   "x-github-event": "push",
@@ -125,6 +127,9 @@ describe("a push", () => {
       "Gitea",
       { "x-gitea-event": "push", "x-gitea-signature": createHmac("sha256", secret).update(push()).digest("hex") },
     ],
+    ["Bitbucket", { "x-event-key": "repo:push", "x-hub-signature": signed(push())["x-hub-signature-256"] }],
+    ["Azure DevOps, by Basic", { authorization: `Basic ${Buffer.from(`sluice:${secret}`).toString("base64")}` }],
+    ["Azure DevOps, by a header", { "x-hook-secret": secret }],
     ["any host", { "x-signature": signed(push())["x-hub-signature-256"] }],
   ])("of %s asks for a fetch", async (_, headers) => {
     const before = source.fetched;
@@ -140,6 +145,16 @@ describe("a push", () => {
     expect(await statusOf(push(), { ...signed(push()), "x-github-event": "issues" })).toBe(200);
     expect(await counted()).toEqual({ ignored: 3 });
     expect(source.fetched).toBe(before);
+  });
+
+  test("that comes before its commit shows is asked for again", async () => {
+    const body = pushOf(Commits.shaOf(1, "Second"));
+    const before = source.fetched;
+    expect(await statusOf(body, signed(body))).toBe(202);
+    await expect.poll(() => source.fetched, soon).toBe(before + 1);
+    const sha = source.push("Second", orders, { id: "sales-eu" });
+    await expect.poll(() => reconciler.snapshot().lastAppliedRevision, soon).toBe(`main@sha1:${sha}`);
+    expect(reconciler.snapshot().history[0]?.trigger).toBe("webhook");
   });
 
   test("200 at once, and each sent again, are answered and cause one or two turns", async () => {

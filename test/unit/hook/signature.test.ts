@@ -9,6 +9,7 @@ const body = Buffer.from("Hello, World!");
 /** The example of GitHub's documentation. */
 const digest = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 
+const basic = (text: string) => `Basic ${Buffer.from(text).toString("base64")}`;
 const proven = (headers: Record<string, string>, sent = body, secrets = [secret]) =>
   isProven(headers, sent, secrets, now);
 
@@ -22,7 +23,11 @@ describe("who knows the secret", () => {
     ],
     ["any other with HMAC", { "x-signature": `sha256=${digest}` }],
     ["one that writes digits in capitals", { "x-gitea-signature": digest.toUpperCase() }],
+    ["Bitbucket", { "x-hub-signature": `sha256=${digest}` }],
     ["GitLab, by the secret itself", { "x-gitlab-token": secret }],
+    ["Azure DevOps, by Basic", { authorization: basic(`hook:${secret}`) }],
+    ["Azure DevOps, by Basic without a user", { authorization: basic(`:${secret}`).replace("Basic", "basic") }],
+    ["Azure DevOps, by a header", { "x-hook-secret": secret }],
   ])("%s", (_, headers) => {
     expect([isSigned(headers), proven(headers), proven(headers, body, [old, secret])]).toEqual([true, true, true]);
   });
@@ -64,6 +69,12 @@ describe("who does not", () => {
     ["no hexadecimal digits", { "x-gitea-signature": "z".repeat(64) }],
     ["a part of the token", { "x-gitlab-token": secret.slice(1) }],
     ["an empty token", { "x-gitlab-token": "" }],
+    ["another password", { authorization: basic(`hook:${secret}s`) }],
+    ["no password", { authorization: basic("hook:") }],
+    ["the secret as the user", { authorization: basic(`${secret}:hook`) }],
+    ["the secret in the clear", { authorization: `Basic hook:${secret}` }],
+    ["the secret as another scheme", { authorization: `Bearer ${secret}` }],
+    ["another header", { "x-hook-secret": old }],
     ["a time that is none", { "webhook-id": "1", "webhook-timestamp": "soon", "webhook-signature": "v1,x" }],
     ["no time", { "webhook-id": "1", "webhook-signature": "v1,x" }],
   ])("%s", (_, headers) => {
@@ -74,6 +85,7 @@ describe("who does not", () => {
     const headers = { "x-hub-signature-256": `sha256=${digest}` };
     expect(proven(headers, Buffer.from("Hello, World!\n"))).toBe(false);
     expect(proven(headers, body, [old])).toBe(false);
-    expect(isSigned({ "x-hub-signature": `sha1=${digest.slice(0, 40)}`, authorization: secret })).toBe(false);
+    expect(proven({ "x-hub-signature": `sha1=${digest.slice(0, 40)}` })).toBe(false);
+    expect(isSigned({ "x-signature-256": digest })).toBe(false);
   });
 });

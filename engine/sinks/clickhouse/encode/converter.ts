@@ -1,17 +1,9 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
+import { isObject } from "../../../event/objects.ts";
 import { bare, type ColumnType, columnTypeText, isNullable, type TupleType } from "../columns/column-type.ts";
 import { type Alternative, variantConverter } from "./variant-converter.ts";
 import { dynamicConverter, jsonConverter } from "./json-converter.ts";
-import {
-  isNegativeUnsigned,
-  isObject,
-  type Read,
-  readers,
-  readInnerBool,
-  readText,
-  shortened,
-  type Value,
-} from "./values.ts";
+import { isNegativeUnsigned, type Read, readers, readInnerBool, readText, shortened, type Value } from "./values.ts";
 import { type ScalarType, writerOf } from "./scalar-writers.ts";
 
 /** Converts the values of one field to JSON text for one column. Made once, called for each event. */

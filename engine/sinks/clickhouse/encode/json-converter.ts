@@ -1,6 +1,7 @@
 import { parseExactly } from "../../../event/exact-json.ts";
 import type { Converter } from "./converter.ts";
-import { deepest, isObject, type Read, readers, shortened } from "./values.ts";
+import { isObject } from "../../../event/objects.ts";
+import { deepest, type Read, readers, shortened } from "./values.ts";
 import { quoted } from "./writer.ts";
 
 /** Thrown for a value within the object that cannot be written. Caught in this file. */

@@ -1,4 +1,5 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
+import { isObject } from "../../../event/objects.ts";
 import { isRounded, plainNumber } from "../../../event/plain-numbers.ts";
 
 /** A value, read by its source type. Whole numbers beyond 2^53 are bigints, so that they are never rounded. */
@@ -28,10 +29,6 @@ export const readers: Readonly<Record<FieldType, Read>> = {
   array: (value) => (Array.isArray(value) ? value : undefined),
   map: (value) => (isObject(value) ? value : undefined),
 };
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /**
  * Strings as they are, numbers in their shortest form, large ones with all their digits, objects and arrays as compact

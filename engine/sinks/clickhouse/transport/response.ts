@@ -1,3 +1,4 @@
+import { isObject } from "../../../event/objects.ts";
 import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { clipped, parseServerError } from "./request-error.ts";
 import type { RequestFailure } from "./request-error.ts";
@@ -42,7 +43,7 @@ export function failureOf(answer: HttpResponse, isInsert: boolean, hide: Hide): 
   if (code !== undefined || status !== 200 || (isInsert && text !== "")) return errorIn(response, code);
   if (id === undefined) return foreign(`it has no header ${queryIdHeader}`, response);
   const summary = headerOf(response, summaryHeader);
-  if (!isInsert || isObject(summary)) return undefined;
+  if (!isInsert || isObjectText(summary)) return undefined;
   const got = summary === undefined ? "no such header" : hide(summary);
   return foreign(`expected a JSON object in ${summaryHeader}, got ${got}`, response);
 }
@@ -72,10 +73,9 @@ function headerOf({ headers }: HttpResponse, name: string): string | undefined {
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-function isObject(json: string | undefined): boolean {
+function isObjectText(json: string | undefined): boolean {
   try {
-    const value: unknown = JSON.parse(json ?? "");
-    return typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject(JSON.parse(json ?? ""));
   } catch {
     return false;
   }

@@ -1,4 +1,5 @@
 import type { Signal } from "../../../core/push.ts";
+import { isObject } from "../../../event/objects.ts";
 import messagesFile from "../proto/messages.json" with { type: "json" };
 
 type Row = Readonly<Record<string, unknown>>;
@@ -180,7 +181,7 @@ function named(key: string, message: Message): Message {
 }
 
 function attributesOf(value: unknown): Message[] {
-  return Object.entries(isRow(value) ? value : {}).map(([key, text]) => ({
+  return Object.entries(isObject(value) ? value : {}).map(([key, text]) => ({
     key,
     value: { stringValue: String(text) },
   }));
@@ -228,9 +229,5 @@ function listOf(value: unknown): unknown[] {
 }
 
 function rowsIn(value: unknown): Row[] {
-  return listOf(value).filter(isRow);
-}
-
-function isRow(value: unknown): value is Row {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return listOf(value).filter(isObject);
 }
