@@ -1,5 +1,15 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { RefusalReason } from "../core/refusals.ts";
+
+/** A request that was refused before a listener of requests saw it: of its sender and its pipeline nothing is known. */
+export interface UnreadRequest {
+  /** The HTTP status. */
+  status: number;
+  reason: RefusalReason;
+  message: string;
+}
 
 const unwelcome: ReadonlySet<number> = new Set([401, 404, 405, 421]);
 
@@ -25,8 +35,13 @@ export function closesConnection(request: Pick<IncomingMessage, "complete" | "so
 function closeSlowly(socket: Socket): void {
   // The server calls this when the last answer of a connection is sent, and drops the rest of a body by itself.
   socket.destroySoon = () => {
-    const timer = setTimeout(() => socket.destroy(), readOn).unref();
-    socket.once("close", () => clearTimeout(timer));
+    lingers(socket);
     socket.end();
   };
+}
+
+/** Has a connection whose side here is closed read on for a while, and then closed. */
+export function lingers(connection: Duplex): void {
+  const timer = setTimeout(() => connection.destroy(), readOn).unref();
+  connection.once("close", () => clearTimeout(timer));
 }

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { AccessTokens } from "../catalog/access-tokens.ts";
-import { unknownPipeline } from "../core/refusals.ts";
+import { type RefusalReason, unknownPipeline } from "../core/refusals.ts";
 import type { BeginRequest } from "../http/request-progress.ts";
 import { Probes } from "../http/probes.ts";
 import { BackPressure, IngestGate } from "./gate.ts";
@@ -160,7 +160,7 @@ class WebhookEndpoint implements WebhookPort {
 
 interface OtlpEndpointOptions {
   gate: IngestGate;
-  telemetry: Pick<Telemetry, "exportAnswered">;
+  telemetry: Pick<Telemetry, "exportAnswered" | "noExportRefused">;
 }
 
 const isOtlp = (type: string): boolean => type.startsWith("otlp.");
@@ -194,5 +194,9 @@ class OtlpEndpoint implements OtlpPort {
     // A caller may send any id: only ids of pipelines become metric labels.
     const refusal = kind === "stored" ? {} : { refusal: { reason: kind, message } };
     this.#options.telemetry.exportAnswered({ pipeline_id, ...answered, ...refusal });
+  }
+
+  refused(refusal: { reason: RefusalReason; message: string }): void {
+    this.#options.telemetry.noExportRefused(refusal);
   }
 }

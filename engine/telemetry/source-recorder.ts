@@ -211,7 +211,7 @@ class Observed {
 /** The events of push requests: what was stored of them, and back-pressure. */
 export class IntakeRecorder
   extends SourceRecorder
-  implements Pick<Telemetry, "eventAccepted" | "eventRefused" | "exportAnswered" | "backpressure">
+  implements Pick<Telemetry, "eventAccepted" | "eventRefused" | "exportAnswered" | "noExportRefused" | "backpressure">
 {
   /** Senders may name any pipeline: those that there are not are shown as one. */
   readonly #ofUnknown = new RefusalsOfPipeline(unknownPipeline, this.log);
@@ -243,6 +243,10 @@ export class IntakeRecorder
     if (records === 0) return;
     this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, bytesOut);
     this.metrics.processorMessages.inc({ pipeline_id, component, status: "out" }, records);
+  }
+
+  noExportRefused(refusal: EventOf<"noExportRefused">): void {
+    this.#refused(unknownPipeline, refusal);
   }
 
   #refused(pipeline_id: string, refusal: { reason: RefusalReason; message: string }): void {

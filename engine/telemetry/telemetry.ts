@@ -21,6 +21,8 @@ export interface Telemetry {
   eventRefused(event: { pipeline_id: string; status: number; reason: RefusalReason; message: string }): void;
   /** A request for the OTLP receiver was answered; `refusal` says why it was not stored. */
   exportAnswered(event: ExportEvent): void;
+  /** A request to the OTLP receiver was refused that is no export, or could not be read. */
+  noExportRefused(event: { reason: RefusalReason; message: string }): void;
   /** `bytes` are those of events that the ingestor receives: those of OTLP are counted with their requests. */
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
   /** Events older than `max_age` were removed and never written. */

@@ -8,7 +8,7 @@ import { TurnMissed } from "../../flow/waiting-line.ts";
 import { HttpCaller } from "../../http/caller.ts";
 import { isRead, type Probes } from "../../http/probes.ts";
 import { pathOf } from "../../http/target.ts";
-import { closesConnection } from "../../http/refusal.ts";
+import { closesConnection, type UnreadRequest } from "../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
 import { JsonCheck } from "./json-check.ts";
 import { isUtf8 } from "node:buffer";
@@ -76,7 +76,17 @@ export class WebhookIntake {
     const probe = this.#probes.answerTo(path);
     if (probe === undefined) await this.#take(request, response, route.exec(path)?.[1]);
     else if (isRead(request)) send(response, probe.status, JSON.stringify(probe.body));
-    else answer(request, response, notRead);
+    else this.#answerNotRead(request, response);
+  }
+
+  /** A request that was refused before it was read. */
+  unread(refusal: UnreadRequest): void {
+    this.#port.refused(undefined, refusal);
+  }
+
+  #answerNotRead(request: IncomingMessage, response: ServerResponse): void {
+    this.#report(undefined, notRead);
+    answer(request, response, notRead);
   }
 
   async #take(request: IncomingMessage, response: ServerResponse, pipeline_id: string | undefined): Promise<void> {

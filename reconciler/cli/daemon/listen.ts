@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server as HttpServer, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { createServer as createTlsServer } from "node:tls";
-import { type BeginRequest, sleep } from "../../../engine/index.ts";
+import { type BeginRequest, sleep, type UnreadRequest } from "../../../engine/index.ts";
 import { corsOrigins, withCors } from "../../listeners/cors.ts";
+import { UnreadRequests } from "../../listeners/unread-requests.ts";
 import { isLoopback } from "../../listeners/address.ts";
 import { Guard, type Protection } from "../../listeners/guard.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -62,18 +64,28 @@ export interface ListenOptions extends Protection {
   fd?: number | undefined;
 }
 
+/** How a listener for HTTP is opened. */
+export interface HttpListenOptions extends ListenOptions {
+  /** Called with each request that is refused before it can be answered. */
+  unread?: ((request: UnreadRequest) => void) | undefined;
+}
+
 /** Listens for HTTP where the setting `name` says. Throws CliError that says what to do if the system refuses. */
 export async function listenHttp(
   name: HttpListenerName,
   settings: Settings,
   answer: RequestListener,
-  { fd, ...protection }: ListenOptions = {},
+  { fd, unread, ...protection }: HttpListenOptions = {},
 ): Promise<Listener> {
   const guard = guardOf(name, settings, { ...protection, greeting: 0 });
+  const unreadRequests = new UnreadRequests(unread);
   const answers = new OpenAnswers();
   const origins = settings.optional("cors_origins");
-  const answered = origins === undefined || !takesPages.has(name) ? answer : withCors(corsOrigins(origins), answer);
-  const handle = inOrder((req, res) => {
+  const answered = unreadRequests.withHost(
+    origins === undefined || !takesPages.has(name) ? answer : withCors(corsOrigins(origins), answer),
+  );
+  const latest = new WeakMap<Duplex, ServerResponse>();
+  const handle = inOrder(latest, (req, res) => {
     const { received, ended } = guard.connections.begin(req.socket);
     // Each of these events happens once: `once` would only cost each request a wrapper and a removal.
     req.on("end", received);
@@ -88,11 +100,12 @@ export async function listenHttp(
     });
     answered(req, res);
   });
-  const options = { maxHeaderSize, ...times };
+  const options = { maxHeaderSize, requireHostHeader: false, ...times };
   const server: HttpServer = guard.over<HttpServer>(
     () => createServer(options, handle),
     (tls) => createHttpsServer({ ...options, ...tls }, handle),
   );
+  unreadRequests.answer(server, (connection) => latest.get(connection));
   return listen(name, settings, { server, guard, fd, isPlain: protection.certificate === undefined }, async () => {
     answers.areLast();
     if (guard.connections.size > 0) await sleep(farewell);
@@ -206,8 +219,7 @@ function passedAndOff(name: ListenerName, origin: string): CliError {
  * Begins a request when the one before it on its connection is answered: what was sent behind a request whose answer ends the
  * connection gets no answer, and so must have no effect.
  */
-function inOrder(handle: RequestListener): RequestListener {
-  const latest = new WeakMap<Socket, ServerResponse>();
+function inOrder(latest: WeakMap<Duplex, ServerResponse>, handle: RequestListener): RequestListener {
   return (req, res) => {
     const before = latest.get(req.socket);
     latest.set(req.socket, res);

@@ -13,6 +13,7 @@ import {
   type Connections,
   type Listener,
   type ListenerName,
+  type HttpListenOptions,
   type ListenOptions,
   listenGrpc,
   listenHttp,
@@ -74,8 +75,13 @@ export class Listeners {
     });
   }
 
-  async http(name: Exclude<ListenerName, "otlp_grpc">, answer: RequestListener): Promise<Listener> {
-    return this.#opened(name, await listenHttp(name, this.#settings, answer, this.#optionsOf(name)));
+  /** `unread` is called with each request that is refused before it can be answered. */
+  async http(
+    name: Exclude<ListenerName, "otlp_grpc">,
+    answer: RequestListener,
+    unread?: HttpListenOptions["unread"],
+  ): Promise<Listener> {
+    return this.#opened(name, await listenHttp(name, this.#settings, answer, { ...this.#optionsOf(name), unread }));
   }
 
   async grpc(name: "otlp_grpc", connections: Connections): Promise<Listener> {

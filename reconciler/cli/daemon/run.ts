@@ -86,10 +86,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const { isReader } = listeners;
     const readers = { hosts: apiHosts(settings), ...(isReader !== undefined && { isReader }) };
     resources.add(await listeners.http("api", statusApi({ ...sources, pure, stopping, ...readers })));
-    resources.add(await listeners.http("events", engine.handleEvents));
+    resources.add(await listeners.http("events", engine.handleEvents, engine.unreadEvents));
     const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
     resources.add(await listeners.grpc("otlp_grpc", grpc));
-    resources.add(await listeners.http("otlp_http", engine.handleOtlpHttp));
+    resources.add(await listeners.http("otlp_http", engine.handleOtlpHttp, engine.unreadOtlpHttp));
     const hook = resources.add(hookOf(reconciler, { source, log, registry, secrets: readHookSecrets }));
     resources.add(await listeners.http("hook", hook.handle));
     log.info({ ...source.description, ...listeners.addresses, control }, "Sluice is running.");

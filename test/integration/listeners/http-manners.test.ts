@@ -1,7 +1,10 @@
-import { connect } from "node:net";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Listener, listenHttp } from "../../../reconciler/cli/daemon/listen.ts";
+import { UnreadRequests } from "../../../reconciler/listeners/unread-requests.ts";
 import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { answerToLateReader } from "../../support/late-reader.ts";
@@ -26,8 +29,8 @@ beforeAll(async () => {
   await engine.stop("app-logs");
   const flags = { events: "127.0.0.1:0", otlp_http: "127.0.0.1:0", cors_origins: `${page}, https://other.example.com` };
   const settings = resolveSettings("run", { flags, env: {}, file: [] });
-  events = await listenHttp("events", settings, engine.handleEvents);
-  otlp = await listenHttp("otlp_http", settings, engine.handleOtlpHttp);
+  events = await listenHttp("events", settings, engine.handleEvents, { unread: engine.unreadEvents });
+  otlp = await listenHttp("otlp_http", settings, engine.handleOtlpHttp, { unread: engine.unreadOtlpHttp });
 });
 
 afterAll(async () => {
@@ -40,7 +43,7 @@ const event = '{"id": 1, "level": "info"}';
 const stored = (pipeline_id: string): number => running.engine.health(pipeline_id).stream!.messages;
 
 /** The whole of what a listener says to these bytes, until it closes the connection. */
-async function say({ address }: Listener, ...requests: string[]): Promise<string> {
+async function say({ address }: Pick<Listener, "address">, ...requests: string[]): Promise<string> {
   const [host, port] = address.split(":") as [string, string];
   const socket = connect(Number(port), host);
   socket.write(requests.join(""));
@@ -119,6 +122,88 @@ test("JSON needs no type of its own", async () => {
   const headers = { "x-sluice-pipeline-id": "app-logs", "content-type": "text/plain" };
   const body = new Uint8Array(logsInJson(1));
   expect((await fetch(`http://${otlp.address}/v1/logs`, { method: "POST", headers, body })).status).toBe(200);
+});
+
+/** How many requests were refused that name no pipeline, by reason. */
+async function unknownRefusals(): Promise<Record<string, number>> {
+  const series = /^sluice_push_refusals_total\{pipeline_id="unknown",reason="(\w+)"\} (\d+)$/gm;
+  const metrics = await running.registry.metrics();
+  return Object.fromEntries([...metrics.matchAll(series)].map(([, reason, count]) => [reason, Number(count)]));
+}
+
+/** The reasons of what is refused meanwhile, each as often as it is counted. */
+async function reasonsOf(work: () => Promise<void>): Promise<string[]> {
+  const before = await unknownRefusals();
+  await work();
+  const after = Object.entries(await unknownRefusals());
+  return after.flatMap(([reason, count]) => Array.from({ length: count - (before[reason] ?? 0) }, () => reason));
+}
+
+describe("what is answered before its request is read is counted: on each port for events", () => {
+  test.each([
+    ["a head that is too long", 431, `GET / HTTP/1.1\r\nhost: a\r\nx-long: ${"x".repeat(20_000)}\r\n\r\n`, "too_large"],
+    ["what is not HTTP", 400, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 TLS\r\n\r\n", "malformed"],
+    ["HTTP/2", 400, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "malformed"],
+    ["no host", 400, "GET /healthz HTTP/1.1\r\n\r\n", "malformed"],
+    ["an expectation", 417, "GET /healthz HTTP/1.1\r\nhost: a\r\nexpect: x\r\n\r\n", "malformed"],
+    ["a tunnel", 405, "CONNECT a:443 HTTP/1.1\r\nhost: a:443\r\n\r\n", "no_route"],
+  ])("%s: %i", async (_what, status, bytes, reason) => {
+    for (const listener of [events, otlp]) {
+      const reasons = await reasonsOf(async () => {
+        expect(await say(listener, bytes)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      });
+      expect(reasons).toEqual([reason]);
+    }
+  });
+
+  test("a head that does not arrive in time: 408", async () => {
+    const server = createServer({ headersTimeout: 1, requestTimeout: 2, connectionsCheckingInterval: 1 });
+    new UnreadRequests(running.engine.unreadEvents).answer(server, () => undefined);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const reasons = await reasonsOf(async () => {
+      expect(await say({ address }, "GET / HTTP/1.1\r\nhost:")).toMatch(/^HTTP\/1\.1 408 /);
+    });
+    expect(reasons).toEqual(["slow"]);
+    server.close();
+  });
+
+  test("a connection that ends within a head", async () => {
+    const reasons = await reasonsOf(async () => {
+      const [host, port] = events.address.split(":") as [string, string];
+      const socket = connect(Number(port), host).resume();
+      socket.end("GET / HTTP/1.1\r\nhost:");
+      await once(socket, "close");
+    });
+    expect(reasons).toEqual(["broken_off"]);
+  });
+});
+
+test("what is no request behind an event is answered after it, as the answer to the event says whether it is stored", async () => {
+  const before = stored("web-hook");
+  const reasons = await reasonsOf(async () => {
+    const said = await say(events, eventTo(path, good()), "no request\r\n\r\n");
+    expect(said.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 202", "HTTP/1.1 400"]);
+  });
+  expect([reasons, stored("web-hook") - before]).toEqual([["malformed"], 1]);
+});
+
+test.each([
+  ["POST", "/v1/profiles", 404],
+  ["GET", "/v1/logs", 405],
+  ["POST", "/readyz", 405],
+])("%s %s to the port of OTLP is counted: %i", async (method, route, status) => {
+  const reasons = await reasonsOf(async () => {
+    expect((await fetch(`http://${otlp.address}${route}`, { method })).status).toBe(status);
+  });
+  expect(reasons).toEqual(["no_route"]);
+});
+
+test("a probe of another method to the port of events is counted: 405", async () => {
+  const reasons = await reasonsOf(async () => {
+    expect((await fetch(`http://${events.address}/readyz`, { method: "POST" })).status).toBe(405);
+  });
+  expect(reasons).toEqual(["no_route"]);
 });
 
 describe("CORS: a page of an origin that the setting names", () => {

@@ -26,6 +26,8 @@ export class HeldDoor implements OtlpPort {
     this.answers.push(answered);
   }
 
+  refused(): void {}
+
   /** Resolves when so many pushes wait. */
   async holds(count: number): Promise<void> {
     while (this.#waiting.length < count) await new Promise<void>((resolve) => this.#heard.push(resolve));
@@ -57,4 +59,6 @@ export class RefusingDoor implements OtlpPort {
   }
 
   answered(): void {}
+
+  refused(): void {}
 }

@@ -4,7 +4,7 @@ import { Room } from "../../../flow/room.ts";
 import { pathOf } from "../../../http/target.ts";
 import { isRead, type Probes } from "../../../http/probes.ts";
 import { HttpCaller } from "../../../http/caller.ts";
-import { closesConnection } from "../../../http/refusal.ts";
+import { closesConnection, type UnreadRequest } from "../../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
 import {
   answerTo,
@@ -57,6 +57,11 @@ export class OtlpHttp {
     else answer(request, response, this.#replyElsewhere(request, path));
   }
 
+  /** A request that was refused before it was read. */
+  unread(unread: UnreadRequest): void {
+    this.#receiver.port.refused(unread);
+  }
+
   async #export(signal: Signal, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const started = performance.now();
     const asked = pipelineNamed((name) => headerOf(request, name));
@@ -97,9 +102,14 @@ export class OtlpHttp {
     }
     if (probe !== undefined || signals.has(path)) {
       const [expected, allow] = probe === undefined ? ["POST", "POST"] : ["GET", "GET, HEAD"];
-      return { ...errorReply(405, 12, `expected ${expected}`, encodingOf(request)), headers: { allow } };
+      return { ...this.#noRoute(request, 405, 12, `expected ${expected}`), headers: { allow } };
     }
-    return errorReply(404, 5, `expected one of ${[...signals.keys()].join(", ")}`, encodingOf(request));
+    return this.#noRoute(request, 404, 5, `expected one of ${[...signals.keys()].join(", ")}`);
+  }
+
+  #noRoute(request: IncomingMessage, status: number, code: number, message: string): Reply {
+    this.#receiver.port.refused({ reason: "no_route", message });
+    return errorReply(status, code, message, encodingOf(request));
   }
 }
 
