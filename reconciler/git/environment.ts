@@ -23,7 +23,8 @@ export const defaultTimeouts: GitTimeouts = { silence: 60_000, total: 600_000 };
  * over from a hook or a script (GIT_DIR, GIT_INDEX_FILE, …) would send the commands to another repository.
  */
 const kept = /^GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+|HTTP_\w+|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$/;
-const dropped = /^(GIT_.*|EDITOR|VISUAL|PAGER|PREFIX|LC_ALL|LANGUAGE)$/i;
+/** The sockets of a service manager (`LISTEN_FDS`) are those of Sluice alone. */
+const dropped = /^(GIT_.*|EDITOR|VISUAL|PAGER|PREFIX|LC_ALL|LANGUAGE|LISTEN_(PID|FDS|FDNAMES))$/i;
 
 /** Git's files of settings: those of the person who runs Sluice are read for the network alone. */
 const settingsFiles = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"] as const;

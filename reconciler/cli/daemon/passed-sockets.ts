@@ -9,6 +9,8 @@ const names: readonly ListenerName[] = ["api", "events", "otlp_grpc", "otlp_http
 /**
  * The sockets that a service manager has opened for this process (`LISTEN_FDS` of systemd), by their listeners: connections wait
  * in them while the process is away. Each has the name of its listener in `LISTEN_FDNAMES`. Throws CliError.
+ *
+ * Node has marked the descriptors at its start: no program that is started here is given them.
  */
 export function passedSockets(
   env: Readonly<Record<string, string | undefined>>,
