@@ -43,8 +43,11 @@ const sinkMemory = 256 << 20;
 const streamLimit = 50_000;
 /** What the process may hold beside the buffers of a pipeline, in bytes. */
 const slack = 150 << 20;
-/** After an outage: a request may hang for 5 minutes, and the pipeline may wait for a minute until it tries again. */
-const recoveryLimit = 10 * 60_000;
+/**
+ * After an outage: a request that nobody broke may hang for 5 minutes, and the pipeline may wait for a minute until it
+ * tries again. In milliseconds.
+ */
+const recoveryLimit = { cut: 4 * 60_000, uncut: 10 * 60_000 };
 
 /** What a report says that must not be; empty where every promise was kept and each outage hit an insert. */
 export function brokenBy(report: OutageReport): string[] {
@@ -68,6 +71,7 @@ export function tooMuchMemory({ memory: { highest, limit } }: Pick<OutageReport,
 
 /** Posts events without a pause while the ClickHouse that they go to has one outage after the other; then counts. */
 export async function suffer({ each, cut, rest = 20, log = () => undefined }: OutageOptions): Promise<OutageReport> {
+  const limit = cut ? recoveryLimit.cut : recoveryLimit.uncut;
   const place = await Workplace.make();
   const clickhouse = await startClickHouse();
   const proxy = await OutageProxy.start(clickhouse.url);
@@ -80,21 +84,21 @@ export async function suffer({ each, cut, rest = 20, log = () => undefined }: Ou
     const ledger = new Ledger();
     const mix = new EventMix(new Random(0), { withBad: false, repeats: 0 });
     const poster = new Poster({ url: daemon.events, pipeline_id, token, mix, ledger, rest });
-    await written(daemon);
+    await written(daemon, limit);
     for (const outage of outages) {
       await proxy.change(outage);
-      await hit(daemon, proxy, outage);
+      await hit(daemon, proxy, outage, limit);
       await sleep(each);
       await proxy.change("passing");
       if (cut) proxy.cut();
       const ended = Date.now();
-      await written(daemon);
+      await written(daemon, limit);
       const waited = ((Date.now() - ended) / 1000).toFixed(1);
       const mebibytes = Math.round(memory.highest / 2 ** 20);
       log(`${outage}: ${proxy.met(outage)} statements met it, rows again after ${waited} s, memory ${mebibytes} MiB`);
     }
     await poster.stop();
-    await settled(daemon);
+    await settled(daemon, limit);
     memory.stop();
     return {
       ...ledger.audit({ row: await rowIds(clickhouse), letter: new Map() }, false),
@@ -112,14 +116,14 @@ export async function suffer({ each, cut, rest = 20, log = () => undefined }: Ou
 }
 
 /** Resolves when an outage has hit the pipeline, which may just then wait before its next attempt. */
-async function hit(daemon: Daemon, proxy: OutageProxy, outage: (typeof outages)[number]): Promise<void> {
+async function hit(daemon: Daemon, proxy: OutageProxy, outage: (typeof outages)[number], limit: number): Promise<void> {
   const failures = async (): Promise<number> =>
     Object.values(await failuresOf(daemon)).reduce((sum, count) => sum + count, 0);
   const before = await failures();
   const isMet = outage === "refusing" ? async () => (await failures()) > before : (): boolean => proxy.met(outage) > 0;
-  await until(daemon, `to meet the outage ${outage}`, isMet, recoveryLimit);
+  await until(daemon, `to meet the outage ${outage}`, isMet, limit);
   // Rows may still be counted that were written before it.
-  if (outage === "slow") await written(daemon);
+  if (outage === "slow") await written(daemon, limit);
 }
 
 function fileFor(proxy: OutageProxy, { username }: TestClickHouse): string {
@@ -129,18 +133,18 @@ function fileFor(proxy: OutageProxy, { username }: TestClickHouse): string {
 }
 
 /** Resolves when more rows are written than now. */
-async function written(daemon: Daemon): Promise<void> {
+async function written(daemon: Daemon, limit: number): Promise<void> {
   const before = (await daemon.health(pipeline_id)).counters.rows_written;
   const hasWritten = async (): Promise<boolean> => (await daemon.health(pipeline_id)).counters.rows_written > before;
-  await until(daemon, `to write rows after ${before}`, hasWritten, recoveryLimit);
+  await until(daemon, `to write rows after ${before}`, hasWritten, limit);
 }
 
-async function settled(daemon: Daemon): Promise<void> {
+async function settled(daemon: Daemon, limit: number): Promise<void> {
   const isSettled = async (): Promise<boolean> => {
     const { stream, pending_batches } = await daemon.health(pipeline_id);
     return stream.messages + pending_batches === 0;
   };
-  await until(daemon, "to settle all events", isSettled, recoveryLimit);
+  await until(daemon, "to settle all events", isSettled, limit);
 }
 
 async function rowIds(clickhouse: TestClickHouse): Promise<Map<string, number>> {

@@ -36543,7 +36543,7 @@ var init_environment2 = __esm({
     init_credentials();
     defaultTimeouts = { silence: 6e4, total: 6e5 };
     kept = /^GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+|HTTP_\w+|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$/;
-    dropped = /^(GIT_.*|EDITOR|VISUAL|PAGER|PREFIX|LC_ALL|LANGUAGE)$/i;
+    dropped = /^(GIT_.*|EDITOR|VISUAL|PAGER|PREFIX|LC_ALL|LANGUAGE|LISTEN_(PID|FDS|FDNAMES))$/i;
     settingsFiles = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"];
     noRepository = "/dev/null";
     ofNetwork = /^(http\.(.*\.)?(proxy\w*|ssl\w*|pinnedpubkey|version|curloptresolve|useragent|emptyauth|delegation|cookiefile|postbuffer)|url\..*\.insteadof|core\.gitproxy|ssh\.variant|protocol\.version)$/;
