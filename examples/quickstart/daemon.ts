@@ -7,6 +7,9 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
+/** Milliseconds after which a question is taken for one that gets no answer. */
+const answerMs = 30_000;
+
 export interface Reconcile {
   lastAttemptedRevision?: string;
   history: {
@@ -131,7 +134,7 @@ export class Daemon {
   }
 
   async get<T>(path: string): Promise<T> {
-    const response = await fetch(`${this.api}${path}`);
+    const response = await fetch(`${this.api}${path}`, { signal: AbortSignal.timeout(answerMs) });
     if (!response.ok) throw new Error(`GET ${path} was answered ${response.status}`);
     const text = await response.text();
     return (text.startsWith("{") || text.startsWith("[") ? JSON.parse(text) : text) as T;

@@ -4,9 +4,6 @@ import type { Daemon } from "../../examples/quickstart/daemon.ts";
 /** Between two looks, in milliseconds. */
 const pause = 100;
 
-/** One look may take so long, in milliseconds: a process that says nothing at all is to be told of too. */
-const lookLimit = 30_000;
-
 /** For what takes minutes on a machine that is busy, in milliseconds. */
 export const longPatience = 600_000;
 
@@ -23,7 +20,7 @@ export async function until(
   let cause: unknown;
   for (const end = Date.now() + limit; Date.now() < end && isAlive(daemon); await sleep(pause)) {
     try {
-      if (await answered(isSo())) return;
+      if (await isSo()) return;
     } catch (error) {
       cause = error;
     }
@@ -39,15 +36,6 @@ export async function died(daemon: Daemon, what: string, limit = 60_000): Promis
     () => undefined,
   );
   await Promise.race([daemon.ended(), late]).finally(() => deadline.abort());
-}
-
-async function answered(look: Promise<boolean> | boolean): Promise<boolean> {
-  const deadline = new AbortController();
-  const late = sleep(lookLimit, undefined, { signal: deadline.signal }).then(
-    () => Promise.reject(new Error(`expected an answer within ${lookLimit / 1000} s, found none`)),
-    () => false,
-  );
-  return Promise.race([look, late]).finally(() => deadline.abort());
 }
 
 function isAlive({ pid }: Daemon): boolean {

@@ -11,6 +11,8 @@ import { freePorts } from "../ports.ts";
 const pom = fileURLToPath(new URL("pom.xml", import.meta.url));
 const startMs = 60_000;
 const lookMs = 50;
+/** A connection that it took while it started may never be answered. */
+const answerMs = 5_000;
 /** The unit of ZooKeeper's times, in milliseconds: a session lasts from 2 to 20 of them. */
 const tick = 500;
 
@@ -104,6 +106,7 @@ function propertiesOf(port: number, dataDir: string): string {
 /** Asks it whether it is well, as its operators do: it says so when it serves clients. */
 async function isServing(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1").setEncoding("utf8");
+  socket.setTimeout(answerMs, () => socket.destroy());
   try {
     socket.end("ruok");
     let said = "";
