@@ -4,10 +4,15 @@ import type { Answered, OtlpPort } from "../../../engine/sources/otlp/receiver/r
 /** A door behind which pushes wait until they are let through: how full the receiver is, is then no matter of time. */
 export class HeldDoor implements OtlpPort {
   readonly answers: Answered[] = [];
+  /** Why requests were refused that are no export. */
+  readonly refusals: string[] = [];
+  /** How often it was asked for a pipeline. */
+  asked = 0;
   readonly #waiting: (() => void)[] = [];
   #heard: (() => void)[] = [];
 
   admits(): "yes" {
+    this.asked += 1;
     return "yes";
   }
 
@@ -26,7 +31,9 @@ export class HeldDoor implements OtlpPort {
     this.answers.push(answered);
   }
 
-  refused(): void {}
+  refused({ reason }: { reason: string }): void {
+    this.refusals.push(reason);
+  }
 
   /** Resolves when so many pushes wait. */
   async holds(count: number): Promise<void> {

@@ -88,7 +88,7 @@ function retryDelay(bytes: Buffer): number | undefined {
 
 /** Sends a message that says of itself that it is compressed, as no client would; the status of the call. */
 export function sendPacked(address: string, headers: Record<string, string>, bytes: Buffer): Promise<number> {
-  return sendRaw(address, headers, bytes, true);
+  return sendRaw(address, headers, bytes, { isPacked: true });
 }
 
 /** Sends a message without a client, which would end the call at its deadline; the status of the call. */
@@ -96,7 +96,7 @@ export async function sendRaw(
   address: string,
   headers: Record<string, string>,
   bytes: Buffer,
-  isPacked = false,
+  { isPacked = false, isCut = false } = {},
 ): Promise<number> {
   const session = connect(`http://${address}`);
   const stream = session.request({
@@ -107,8 +107,10 @@ export async function sendRaw(
     ...headers,
   });
   const head = Buffer.from([isPacked ? 1 : 0, 0, 0, 0, 0]);
-  head.writeUInt32BE(bytes.length, 1);
-  stream.end(Buffer.concat([head, bytes]));
+  head.writeUInt32BE(bytes.length + Number(isCut), 1);
+  // One that is cut off lacks its last byte.
+  if (isCut) stream.write(Buffer.concat([head, bytes]));
+  else stream.end(Buffer.concat([head, bytes]));
   const [answer] = (await once(stream, "response")) as [Record<string, string>];
   stream.resume();
   session.close();

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { Client, credentials, status } from "@grpc/grpc-js";
@@ -12,7 +13,17 @@ import { OtlpHttp } from "../../../engine/sources/otlp/receiver/http.ts";
 import { Receiver, type OtlpPort } from "../../../engine/sources/otlp/receiver/receiver.ts";
 import { HeldDoor, RefusingDoor } from "./held-door.ts";
 import { Listeners } from "./listeners.ts";
-import { decodeStatus, GrpcSender, jsonType, logs, logsInJson, post, protobufType, sendPacked } from "./senders.ts";
+import {
+  decodeStatus,
+  GrpcSender,
+  jsonType,
+  logs,
+  logsInJson,
+  post,
+  protobufType,
+  sendPacked,
+  sendRaw,
+} from "./senders.ts";
 
 const to = { "x-sluice-pipeline-id": "app-logs" };
 
@@ -33,6 +44,11 @@ async function open(behind: OtlpPort): Promise<void> {
     grpc: (connection) => grpc.accept(connection),
   });
   sender = new GrpcSender(listeners.grpc);
+}
+
+/** Why requests were refused. */
+function reasons(): string[] {
+  return door.answers.map(({ outcome }) => outcome.kind).filter((kind) => kind !== "stored");
 }
 
 async function close(): Promise<void> {
@@ -170,6 +186,7 @@ describe("a body of more than 4 MiB is refused", () => {
       status: status.RESOURCE_EXHAUSTED,
       retryAfter: undefined,
     });
+    await expect.poll(reasons, { timeout: 60_000 }).toEqual(["malformed"]);
     expect((await sender.send("logs", to, logs(0))).status).toBe(status.OK);
   });
 });
@@ -182,6 +199,7 @@ describe("a message over gRPC that cannot be decompressed is refused for good", 
       status: status.RESOURCE_EXHAUSTED,
       retryAfter: undefined,
     });
+    await expect.poll(reasons, { timeout: 60_000 }).toEqual(["malformed"]);
     expect((await packing.send("logs", to, logs(0))).status).toBe(status.OK);
     packing.close();
   });
@@ -192,6 +210,60 @@ describe("a message over gRPC that cannot be decompressed is refused for good", 
     ["another encoding", "zstd", Buffer.from("zstd"), status.UNIMPLEMENTED],
   ])("%s", async (_title, encoding, bytes, expected) => {
     expect(await sendPacked(listeners.grpc, { ...to, "grpc-encoding": encoding }, bytes)).toBe(expected);
+    await expect.poll(reasons, { timeout: 60_000 }).toEqual(["malformed"]);
+  });
+});
+
+describe("a call over gRPC that its sender leaves while its message arrives is no fault of the message", () => {
+  let session: ClientHttp2Session;
+  let stream: ClientHttp2Stream;
+
+  beforeEach(async () => {
+    session = connectHttp2(`http://${listeners.grpc}`);
+    session.on("error", () => undefined);
+    const path = "/opentelemetry.proto.collector.logs.v1.LogsService/Export";
+    const about = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" };
+    stream = session.request({ ...about, ...to });
+    stream.on("error", () => undefined);
+    stream.write(Buffer.from([0, 0, 0, 0, 9, 1]));
+    await expect.poll(() => door.asked, { timeout: 60_000 }).toBe(1);
+  });
+
+  afterEach(() => session.destroy());
+
+  test.each([
+    ["resets it", () => stream.destroy(new Error("gone"))],
+    ["closes its connection", () => session.destroy()],
+  ])("as it %s", async (_title, leave) => {
+    leave();
+    await expect.poll(reasons, { timeout: 60_000 }).toEqual(["broken_off"]);
+  });
+});
+
+test("a call whose message does not arrive before its deadline is no fault of the message", async () => {
+  const headers = { ...to, "grpc-timeout": "50m" };
+  expect(await sendRaw(listeners.grpc, headers, Buffer.alloc(0), { isCut: true })).toBe(status.DEADLINE_EXCEEDED);
+  await expect.poll(reasons, { timeout: 60_000 }).toEqual(["broken_off"]);
+});
+
+describe("what is not HTTP/2 is counted on the port for gRPC:", () => {
+  test.each([
+    ["HTTP/1.1", "POST /v1/logs HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n"],
+    ["TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 and so on, in more than a preface has"],
+  ])("%s", async (_title, bytes) => {
+    const connection: Socket = connect(Number(listeners.grpc.split(":")[1]), "127.0.0.1").resume();
+    connection.write(bytes, "latin1");
+    await once(connection, "close");
+    await expect.poll(() => door.refusals, { timeout: 60_000 }).toEqual(["malformed"]);
+  });
+
+  test("and a connection that ends without a call is not", async () => {
+    const session = connectHttp2(`http://${listeners.grpc}`);
+    await once(session, "remoteSettings");
+    session.close();
+    await once(session, "close");
+    expect((await sender.send("logs", to, logs(0))).status).toBe(status.OK);
+    expect(door.refusals).toEqual([]);
   });
 });
 

@@ -41,12 +41,14 @@ const limits = { "grpc.max_receive_message_length": maxBody, "grpc.max_concurren
  */
 export class OtlpGrpc {
   readonly #server = new Server({ ...times, ...limits, "grpc.enable_channelz": 0 });
+  readonly #receiver: Receiver;
   readonly #health = new HealthImplementation({ "": "SERVING" });
   readonly #connections: ConnectionInjector;
   /** What the listener is told of the calls of a connection, by address and port of its peer. */
   readonly #begins = new Map<string, BeginRequest>();
 
   constructor(receiver: Receiver) {
+    this.#receiver = receiver;
     const calls = new ExportCalls(receiver, (peer) => this.#begins.get(peer)?.() ?? unobserved);
     for (const [signal, name] of Object.entries(services) as [Signal, string][]) {
       this.#server.addService(definition(name), { Export: calls.of(signal) });
@@ -58,6 +60,9 @@ export class OtlpGrpc {
 
   /** Serves an accepted connection. `begins` is called with each call on it. */
   accept(socket: Socket, begins?: BeginRequest): void {
+    socket.on("error", ({ code }: NodeJS.ErrnoException) => {
+      if (code === "ERR_HTTP2_ERROR") this.#receiver.port.refused(notHttp2);
+    });
     if (begins !== undefined) this.#observe(socket, begins);
     this.#connections.injectConnection(socket);
   }
@@ -107,6 +112,9 @@ export class OtlpGrpc {
   }
 }
 
+/** Such as HTTP/1.1, or TLS on a port without it: Node's server ends such a connection without a call. */
+const notHttp2 = { reason: "malformed", message: "expected HTTP/2" } as const;
+
 /** A handler of the service of health. One that answers with a stream takes a call alone. */
 type Probed = handleUnaryCall<unknown, unknown>;
 
@@ -143,7 +151,11 @@ class GrpcCaller implements Caller {
 
   get isGone(): boolean {
     // While this thread is busy, its library notes a deadline late.
-    return this.#call.cancelled || Date.now() >= this.#deadline;
+    return this.#call.cancelled || this.isLate;
+  }
+
+  get isLate(): boolean {
+    return Date.now() >= this.#deadline;
   }
 }
 
@@ -213,8 +225,7 @@ class ExportCalls {
 
 /**
  * The one message of a call, decompressed. Throws Refused where there is no message or a second one, and where it is
- * slow or breaks off. The library itself answers a message that is too large or cannot be decompressed: here that looks
- * like a call that broke off.
+ * slow or breaks off. The library itself answers a message that is too large or cannot be decompressed.
  */
 function readMessage(call: Call): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -230,13 +241,24 @@ function readMessage(call: Call): Promise<Buffer> {
       if (message === undefined) message = bytes;
       else finish(new Refused("malformed", "expected one message, found another one"));
     };
-    const onEnd = (): void => finish();
-    const onBreak = (): void => finish(new Refused("broken_off", "the call broke off"));
+    // The message of a sender that leaves ends too, and its call is cancelled right after.
+    const onEnd = (): void => (message === undefined ? void setImmediate(finish) : finish());
+    const onBreak = (): void => finish(whyCancelled(call));
     if (call.cancelled) return reject(new Refused("broken_off", "the call broke off"));
     const timer = setTimeout(() => finish(new Refused("slow", "the message did not arrive in time")), messageTimeout);
     call.on("error", () => undefined);
     call.on("data", onData).on("end", onEnd).on("cancelled", onBreak);
   });
+}
+
+/** The peer of a call whose stream is closed. */
+const closed = "unknown";
+
+/** Why a call has no message. The library cancels those that it answers itself too, while their streams are still open. */
+function whyCancelled(call: Call): Refused {
+  const isLeft = call.getPeer() === closed || new GrpcCaller(call).isLate;
+  if (isLeft) return new Refused("broken_off", "the call broke off");
+  return new Refused("malformed", `expected a message of at most ${maxBody} bytes, as it is or in gzip`);
 }
 
 /** The status of a refused call. Exporters retry RESOURCE_EXHAUSTED only where a RetryInfo is attached. */
