@@ -62,6 +62,20 @@ async function exportOverGrpc(): Promise<number> {
   }
 }
 
+test("who sends what is no request is counted, and logged", patience, async () => {
+  const { listeners } = daemon;
+  const headers = { "x-long": "x".repeat(20_000), connection: "close" };
+  for (const address of [listeners.events, listeners.otlpHttp]) {
+    expect((await fetch(`http://${address}/healthz`, { headers })).status).toBe(431);
+  }
+  await expect(fetch(`http://${listeners.otlpGrpc}/v1/logs`, { method: "POST" })).rejects.toThrow("fetch failed");
+  const metrics = await read("/metrics");
+  expect(metrics).toContain('sluice_push_refusals_total{pipeline_id="unknown",reason="too_large"} 2\n');
+  expect(metrics).toContain('sluice_push_refusals_total{pipeline_id="unknown",reason="malformed"} 1\n');
+  const isTold = (): boolean => /Requests of senders are refused.*unknown/s.test(daemon.log.join("\n"));
+  await daemon.until(async () => isTold() || undefined, "to say that requests are refused");
+});
+
 async function expectGrpcOpen(from: string, what: string, opening: string | Buffer): Promise<void> {
   await held.open({ target: daemon.listeners.otlpGrpc!, count, from, opening });
   expect(await exportOverGrpc()).toBe(5);

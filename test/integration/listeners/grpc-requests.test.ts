@@ -49,6 +49,11 @@ test.each([
   expect(told).toEqual(["begun", "ended"]);
 });
 
+test("a call of a method that there is not is no request: a connection without another one is closed", async () => {
+  expect(await call("/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export")).toBe(12);
+  expect(told).toEqual([]);
+});
+
 test("a connection that its peer resets while gRPC is being loaded harms nothing", async () => {
   const { port } = server.address() as AddressInfo;
   const accepted = once(server, "connection") as Promise<[Socket]>;
