@@ -23,8 +23,8 @@ import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
 import { befallReplicas, replicatedFaults } from "./replicated/faults.ts";
 import { withReplicas } from "./replicated/servers.ts";
-import { type Transport, sendBacklog } from "./senders/backlog.ts";
-import { brokenByBacklog, lineOfBacklog } from "./senders/report.ts";
+import { brokenBySenders } from "./senders/report.ts";
+import { strainSenders } from "./senders/strains.ts";
 import { sweepSettings } from "./settings/sweep.ts";
 import { brokenBySettings, linesOf } from "./settings/sweep-table.ts";
 import { type Step, steps } from "./steps.ts";
@@ -209,16 +209,10 @@ async function reconcileKills(options: Parameters<typeof killWhileReconciling>[0
   return isUnbroken(brokenWhileReconciling(report));
 }
 
-/** 24 senders at once, each with an export of 2.7 MB, and the timeout of a Collector. */
+/** FAULTS_ONLY, a pattern, picks some by their path and strain, such as `direct, kills`. */
 async function runSenders(): Promise<boolean> {
-  const options = { senders: 24, timeout: 5_000, records: 6_000, givesUpAfter: 300_000 };
-  const problems: string[] = [];
-  for (const transport of ["grpc", "http"] satisfies Transport[]) {
-    const report = await sendBacklog({ transport, ...options });
-    console.log(lineOfBacklog(`backlog over ${transport}`, report));
-    problems.push(...brokenByBacklog(`backlog over ${transport}`, report));
-  }
-  return isUnbroken(problems);
+  const fates = await strainSenders(new RegExp(process.env["FAULTS_ONLY"] ?? ""), (line) => console.log(line));
+  return isUnbroken(brokenBySenders(fates));
 }
 
 /** Prints each setting that changed anything. FAULTS_ONLY, a pattern, picks some by their names. */

@@ -1,18 +1,27 @@
-import type { BacklogReport } from "./backlog.ts";
+import type { Fate } from "./trial.ts";
 
-/** What a backlog of large exports has broken. Only a request that was being stored when its sender left may be there twice. */
-export function brokenByBacklog(name: string, report: BacklogReport): string[] {
-  const { acknowledged, givenUp, unanswered, copies, lost } = report;
-  const problems: string[] = [];
-  if (lost > 0) problems.push(`${name}: ${lost} acknowledged requests are not there`);
-  if (givenUp > 0) problems.push(`${name}: ${givenUp} requests were never taken`);
-  const extra = copies - acknowledged;
-  if (extra > unanswered) problems.push(`${name}: ${extra} copies of ${unanswered} requests without an answer`);
-  if (extra > acknowledged / 2) problems.push(`${name}: ${extra} copies: work that nobody waited for was stored`);
-  return problems;
+/** What has become of exports that must not; empty where every promise was kept. */
+export function brokenBySenders(fates: readonly Fate[]): string[] {
+  return fates.flatMap((fate) => {
+    const { path, strain, kind, accepted, lost, parts, copies, unanswered, skipped = 0 } = fate;
+    const claims: [boolean, string][] = [
+      [accepted === 0, "none was accepted"],
+      [lost > 0, `${lost} that were accepted are not there`],
+      [parts > 0, `a part of ${parts} is there`],
+      [copies + skipped > unanswered, `${copies} copies, and ${skipped} skipped, of ${unanswered} without an answer`],
+    ];
+    return claims.filter(([isBroken]) => isBroken).map(([, text]) => `${path}, ${strain}, ${kind}: ${text}`);
+  });
 }
 
-export function lineOfBacklog(name: string, { seconds, ...counts }: BacklogReport): string {
-  const figures = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
-  return `${name}: ${figures.join(", ")} in ${seconds.toFixed(1)} s`;
+const columns = ["accepted", "refused", "requests", "unanswered", "skipped", "copies", "lost"] as const;
+
+export const sendersHead = [
+  `| path | strain | sender | ${columns.join(" | ")} | the last refusal |`,
+  `| --- | --- | --- | ${columns.map(() => "--:").join(" | ")} | --- |`,
+];
+
+export function rowOfSender(fate: Fate): string {
+  const { path, strain, kind, refusal } = fate;
+  return `| ${path} | ${strain} | ${kind} | ${columns.map((column) => fate[column] ?? "").join(" | ")} | ${refusal.slice(0, 90)} |`;
 }

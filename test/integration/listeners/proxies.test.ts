@@ -1,9 +1,8 @@
 /** @module-tag rest */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { request, type RequestListener, type ServerResponse } from "node:http";
-import { connect } from "node:net";
+import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
@@ -11,8 +10,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestEngine } from "../../support/engine.ts";
 import { HeldDisk } from "../../support/held-disk.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
-import { freePorts } from "../../support/ports.ts";
+import { freeAddresses } from "../../support/ports.ts";
 import { requireOrSkip } from "../../support/require-or-skip.ts";
+import { obstacleOf, proxyNames, startProxy } from "../../support/reverse-proxy.ts";
 import { Listeners } from "../otlp/listeners.ts";
 import { otlpPipeline } from "../otlp/scene.ts";
 import { GrpcSender, logs, post, protobufType } from "../otlp/senders.ts";
@@ -67,101 +67,24 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The proxies, with the command that runs one in the foreground. */
-const proxies = {
-  nginx: {
-    file: "examples/proxies/nginx.conf",
-    args: (path: string) => ["-p", folder, "-c", path, "-g", "daemon off; user root; pid nginx.pid; error_log stderr;"],
-  },
-  haproxy: { file: "examples/proxies/haproxy.cfg", args: (path: string) => ["-db", "-f", path] },
-} as const;
-
-function obstacleOf(name: string): string | undefined {
-  try {
-    execFileSync(name, ["-v"], { stdio: "ignore" });
-    return undefined;
-  } catch {
-    return `needs ${name}`;
-  }
-}
-
-interface Proxy {
-  events: string;
-  otlp: string;
-  grpc: string;
-  end: () => Promise<void>;
-}
-
-/** Runs the configuration of the examples, with ports of this test in the place of its own. */
-async function start(name: keyof typeof proxies): Promise<Proxy> {
-  const { file, args } = proxies[name];
-  const [events, otlp, grpc] = (await freePorts(3)) as [number, number, number];
-  const ports: Record<string, string> = {
-    9080: String(events),
-    9318: String(otlp),
-    9317: String(grpc),
-    8080: portOf(listeners.http),
-    4318: portOf(listeners.http),
-    4317: portOf(listeners.grpc),
-  };
-  const given = await readFile(file, "utf8");
-  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (of) => `${of}_temp_path ${folder}/${of};`,
-  );
-  const text = given
-    .replaceAll(/\b(?:9080|9318|9317|8080|4318|4317)\b/g, (port) => ports[port]!)
-    .replace("http {", `http {\n${temporary.join("\n")}`);
-  const path = join(folder, name);
-  await writeFile(path, text);
-  const said: string[] = [];
-  const child: ChildProcess = spawn(name, args(path), { stdio: ["ignore", "pipe", "pipe"] });
-  for (const stream of [child.stdout!, child.stderr!])
-    stream.on("data", (chunk: Buffer) => said.push(chunk.toString()));
-  while (!(await isOpen(grpc))) {
-    if (child.exitCode !== null) throw new Error(`${name} ended: ${said.join("")}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  const end = async (): Promise<void> => {
-    child.kill("SIGTERM");
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-  };
-  return {
-    events: `http://127.0.0.1:${events}`,
-    otlp: `http://127.0.0.1:${otlp}`,
-    grpc: `127.0.0.1:${grpc}`,
-    end,
-  };
-}
-
-function portOf(address: string): string {
-  return address.split(":").at(-1)!;
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  const isConnected = await once(socket, "connect").then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  return isConnected;
-}
-
 const asItIs = (bytes: Buffer): Buffer => bytes;
 const stored = (pipeline_id: string): number => running.engine.health(pipeline_id).stream!.messages;
 
-describe.each(Object.keys(proxies) as (keyof typeof proxies)[])("behind %s", (name) => {
+describe.each(proxyNames)("behind %s", (name) => {
   const obstacle = obstacleOf(name);
-  let proxy: Proxy;
+  let proxy: Awaited<ReturnType<typeof startProxy>>;
 
   beforeAll(async () => {
-    if (obstacle === undefined) proxy = await start(name);
+    if (obstacle === undefined) {
+      const { http: events, http: otlp, grpc } = listeners;
+      proxy = await startProxy(name, { events, otlp, grpc }, folder);
+    }
   });
   afterAll(() => (obstacle === undefined ? proxy.end() : undefined));
 
   const path = "/v1/pipelines/web-hook/topics/input/events";
   const sendEvent = (given: string): Promise<Response> =>
-    fetch(`${proxy.events}${path}`, {
+    fetch(`http://${proxy.events}${path}`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-pipeline-access-token": given },
       body: '{"id": 1, "level": "info"}',
@@ -171,7 +94,7 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])("behind %s", (na
   async function beingStored(): Promise<{ end: () => Promise<number> }> {
     const count = arrived.length;
     disk.hold();
-    const first = post(proxy.otlp, "logs", { ...protobufType, ...to }, logs(1));
+    const first = post(`http://${proxy.otlp}`, "logs", { ...protobufType, ...to }, logs(1));
     await arrival(() => arrived.length, count + 1);
     await disk.isReached();
     const end = async (): Promise<number> => {
@@ -181,18 +104,34 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])("behind %s", (na
     return { end };
   }
 
+  test("a call is refused in the words of gRPC while Sluice is away, so that each SDK tries again", async ({
+    skip,
+  }) => {
+    requireOrSkip(obstacle, skip);
+    const own = await mkdtemp(join(folder, "away-"));
+    const [events = "", otlp = "", grpc = ""] = await freeAddresses(3);
+    const alone = await startProxy(name, { events, otlp, grpc }, own);
+    const session = connectHttp2(`http://${alone.grpc}`);
+    const call = session.request({ ":method": "POST", ":path": "/x", "content-type": "application/grpc" });
+    const [headers] = (await once(call, "response")) as [IncomingHttpHeaders];
+    const refusal = { ":status": 200, "content-type": "application/grpc", "grpc-status": String(status.UNAVAILABLE) };
+    expect(headers).toMatchObject(refusal);
+    session.destroy();
+    await alone.end();
+  });
+
   test("events and exports are taken, large ones too, and refusals come as they are", async ({ skip }) => {
     requireOrSkip(obstacle, skip);
     expect((await sendEvent(token)).status).toBe(202);
     expect((await sendEvent("wrong")).status).toBe(401);
     const large = Buffer.concat([logs(1), Buffer.from([0x7a, 0x80, 0x80, 0xc0, 0x01]), Buffer.alloc(3 * 1024 * 1024)]);
-    expect((await post(proxy.otlp, "logs", { ...protobufType, ...to }, large)).status).toBe(200);
+    expect((await post(`http://${proxy.otlp}`, "logs", { ...protobufType, ...to }, large)).status).toBe(200);
     const sender = new GrpcSender(proxy.grpc);
     expect((await sender.send("logs", to, large)).status).toBe(status.OK);
     expect((await sender.send("logs", {}, logs(1))).status).toBe(status.INVALID_ARGUMENT);
     disk.free = 0;
     // The room is looked at once a second.
-    const exported = () => post(proxy.otlp, "logs", { ...protobufType, ...to }, logs(1));
+    const exported = () => post(`http://${proxy.otlp}`, "logs", { ...protobufType, ...to }, logs(1));
     let refused = await exported();
     while (refused.status === 200) refused = await exported();
     expect(refused).toMatchObject({ status: 503, retryAfter: 5 });
@@ -206,7 +145,7 @@ describe.each(Object.keys(proxies) as (keyof typeof proxies)[])("behind %s", (na
     requireOrSkip(obstacle, skip);
     const [before, count] = [stored("app-logs"), arrived.length];
     const first = await beingStored();
-    const leaving = request(`${proxy.otlp}/v1/logs`, {
+    const leaving = request(`http://${proxy.otlp}/v1/logs`, {
       method: "POST",
       headers: { ...protobufType, ...to },
       agent: false,
