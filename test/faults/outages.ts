@@ -86,7 +86,6 @@ export async function suffer({ each, cut, rest = 20, log = () => undefined }: Ou
     const poster = new Poster({ url: daemon.events, pipeline_id, token, mix, ledger, rest });
     await written(daemon, limit);
     for (const outage of outages) {
-      await proxy.change(outage);
       await hit(daemon, proxy, outage, limit);
       await sleep(each);
       await proxy.change("passing");
@@ -115,11 +114,13 @@ export async function suffer({ each, cut, rest = 20, log = () => undefined }: Ou
   }
 }
 
-/** Resolves when an outage has hit the pipeline, which may just then wait before its next attempt. */
+/** Begins an outage; resolves when it has hit the pipeline, which may just then wait before its next attempt. */
 async function hit(daemon: Daemon, proxy: OutageProxy, outage: (typeof outages)[number], limit: number): Promise<void> {
   const failures = async (): Promise<number> =>
     Object.values(await failuresOf(daemon)).reduce((sum, count) => sum + count, 0);
+  // After the change it may be too late: where nothing listens, only the first attempt is an insert.
   const before = await failures();
+  await proxy.change(outage);
   const isMet = outage === "refusing" ? async () => (await failures()) > before : (): boolean => proxy.met(outage) > 0;
   await until(daemon, `to meet the outage ${outage}`, isMet, limit);
   // Rows may still be counted that were written before it.
