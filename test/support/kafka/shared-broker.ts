@@ -40,7 +40,8 @@ async function share(): Promise<Shared> {
   const answer = async (): Promise<SharedAnswer> => {
     const obstacle = await brokerObstacle();
     if (obstacle !== undefined) return { obstacle };
-    broker ??= KafkaBroker.start();
+    // Nobody kills it, and where it stands still for a while, as on a busy machine, its controller must not shut it out.
+    broker ??= KafkaBroker.start({ properties: { "broker.session.timeout.ms": "600000" } });
     return broker.then(
       ({ access }) => ({ access }),
       (error: unknown) => ({ error: String(error) }),

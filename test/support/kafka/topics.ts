@@ -34,7 +34,7 @@ export class KafkaTopics {
     const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
     const wanted = { topic, numPartitions: partitions, replicationFactor: 1, configEntries };
     await this.#withAdmin(async (admin) => {
-      const isNew = await admin.createTopics({ topics: [wanted], waitForLeaders: false });
+      const isNew = await whereAllowed(() => admin.createTopics({ topics: [wanted], waitForLeaders: false }));
       if (!isNew) throw new Error(`topic ${topic} is there already; take a name of its own for every test`);
       await takesRequests(admin, topic, partitions);
     });
@@ -89,6 +89,19 @@ export class KafkaTopics {
 }
 
 const lookMs = 10;
+
+/** Tries again while the controller has shut its only broker out, which is the one reason to refuse one replica. */
+async function whereAllowed<T>(create: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await create();
+    } catch (error) {
+      const { errors = [] } = error as { errors?: { type?: string }[] };
+      if (!errors.some(({ type }) => type === "INVALID_REPLICATION_FACTOR")) throw error;
+      await sleep(lookMs);
+    }
+  }
+}
 
 /**
  * Resolves when the leaders of all partitions answer. Metadata name them some moments before they take requests. Until then
