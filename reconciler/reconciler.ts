@@ -13,7 +13,7 @@ import { type PollResult, SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
 import { noVariables, type Variables } from "./language/variables.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
-import { followedSource } from "./holds/source-change.ts";
+import { followedAfter, followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
 import { filesOf, unreadPaths, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
@@ -274,7 +274,10 @@ export class Reconciler {
     this.#planned = { revision: revision.id, pipelines: desired.pipelines };
     turn.suspended = suspended;
     if (sourceChange !== undefined) turn.sourceChange = sourceChange;
-    else this.#inventory.follow(followedSource(this.#source.description, revision));
+    else {
+      const { source: before } = this.#inventory.state;
+      this.#inventory.follow(followedAfter(before, followedSource(this.#source.description, revision)));
+    }
     this.#telemetry.planMade(plan);
   }
 

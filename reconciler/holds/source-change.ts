@@ -49,6 +49,16 @@ export function followedSource(
   };
 }
 
+/**
+ * What is followed after a turn that followed `to`, where nothing had to wait for a person. A redirect is an answer of the
+ * network, and no one asked for it: equal files at one look say nothing of the next, so it is followed only for that look.
+ */
+export function followedAfter(before: FollowedSource | undefined, to: FollowedSource): FollowedSource {
+  if (before === undefined || to.redirected === undefined || to.redirected === before.redirected) return to;
+  const { redirected: _redirected, ...configured } = to;
+  return configured;
+}
+
 /** The change of the source that a plan has to wait for; undefined where it is the same, or does nothing that no one asked for. */
 export function sourceChange(
   { changes }: Plan,

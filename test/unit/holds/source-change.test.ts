@@ -112,7 +112,7 @@ function redirected(to: string | undefined, ...pipelines: { id: string }[]): voi
 describe("another address to which the server redirects", () => {
   const elsewhere = "https://example.com/attic/shop.git";
 
-  test("is followed where its files are the same, shown and logged once", async () => {
+  test("is followed where its files are the same, shown and logged once, and what it changes later waits", async () => {
     await world.after(orders, sales);
     const log = keptLog();
     const reconciler = world.reconciler({ log });
@@ -126,9 +126,14 @@ describe("another address to which the server redirects", () => {
     ]);
     const told = () => log.lines.filter(({ sentence }) => sentence.startsWith("The server of the source"));
     expect(told()).toMatchObject([{ level: "warn", fields: { url: shop.url, redirected: elsewhere } }]);
-    redirected(elsewhere, edited, sales);
+    world.engine.calls.length = 0;
+    redirected(elsewhere, edited);
     await outcomes(reconciler);
-    expect(readyOf(reconciler, "orders")).toEqual(["True", "ReconciliationSucceeded"]);
+    await outcomes(world.reconciler());
+    await outcomes(reconciler);
+    expect(world.engine.calls).toEqual([]);
+    expect(readyOf(reconciler, "orders")).toEqual(["False", "SourceChanged", "Stalled"]);
+    expect(readyOf(reconciler, "sales-eu")).toEqual(["False", "SourceChanged", "Stalled"]);
     redirected(undefined, orders, sales);
     await outcomes(reconciler);
     expect(told()).toMatchObject([
@@ -169,5 +174,23 @@ describe("another address to which the server redirects", () => {
     expect(await reconciler.operator.approve({ by: "ada" })).toMatchObject({ removes: [], edits: ["orders"] });
     await outcomes(reconciler);
     expect(readyOf(reconciler, "orders")).toEqual(["True", "ReconciliationSucceeded"]);
+    // Also what is changed there later.
+    redirected(elsewhere, orders);
+    await outcomes(reconciler);
+    expect(running()).toEqual(["orders"]);
+  });
+
+  test("is followed from the first start on, and no longer once it has ended", async () => {
+    redirected(elsewhere, orders, sales);
+    const reconciler = world.reconciler();
+    await outcomes(reconciler);
+    redirected(elsewhere, edited, sales);
+    await outcomes(reconciler);
+    expect(readyOf(reconciler, "orders")).toEqual(["True", "ReconciliationSucceeded"]);
+    redirected(undefined, edited, sales);
+    await outcomes(reconciler);
+    redirected(elsewhere, orders, sales);
+    await outcomes(reconciler);
+    expect(readyOf(reconciler, "orders")).toEqual(["False", "SourceChanged", "Stalled"]);
   });
 });
