@@ -16,7 +16,7 @@ import { isAtRest } from "./core/lifecycle.ts";
 import type { Readiness } from "./core/readiness.ts";
 import type { PipelineHealth, PipelineView } from "./core/pipeline-view.ts";
 import type { SourceSample } from "./event/newest-events.ts";
-import type { UnreadRequest } from "./http/refusal.ts";
+import type { HttpRefusal } from "./http/refusal.ts";
 import type { BeginRequest } from "./http/request-progress.ts";
 import { IngestEndpoints } from "./ingest/endpoints.ts";
 import { defaultPushRates } from "./ingest/rate-limits.ts";
@@ -318,7 +318,7 @@ export class Engine {
   };
 
   /** Notes a request to the events listener that was refused before `handleEvents` could be called with it. */
-  readonly unreadEvents = (request: UnreadRequest): void => this.#endpoints.webhook.unread(request);
+  readonly unreadEvents = (request: HttpRefusal): void => this.#endpoints.webhook.unread(request);
 
   /** Answers a request to the OTLP listener for HTTP. Never throws. */
   readonly handleOtlpHttp = (request: IncomingMessage, response: ServerResponse): void => {
@@ -326,7 +326,7 @@ export class Engine {
   };
 
   /** Notes a request to that listener that was refused before `handleOtlpHttp` could be called with it. */
-  readonly unreadOtlpHttp = (request: UnreadRequest): void => this.#endpoints.otlpHttp.unread(request);
+  readonly unreadOtlpHttp = (request: HttpRefusal): void => this.#endpoints.otlpHttp.unread(request);
 
   /** Takes over a connection to the OTLP listener for gRPC. `begins` is called with each call on it. */
   readonly handleOtlpGrpc = (connection: Socket, begins?: BeginRequest): void =>

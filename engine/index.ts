@@ -42,7 +42,7 @@ export type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { writeFileDurably } from "./state/durable-files.ts";
 export { BodyRefused, discardBody, readBody, receiveBody, type BodyLimits } from "./http/request-body.ts";
-export { closesConnection, isUnwelcome, lingers, type UnreadRequest } from "./http/refusal.ts";
+export { closesConnection, isUnwelcome, lingers, type HttpRefusal } from "./http/refusal.ts";
 export { isSecretOf, secretDigest } from "./http/secret-digest.ts";
 export { unobserved, type BeginRequest, type RequestProgress } from "./http/request-progress.ts";
 export { matches, problemOfTargets, type TargetRules } from "./peers/targets.ts";

@@ -40,6 +40,12 @@ export const refusals = {
 
 export type RefusalReason = keyof typeof refusals;
 
+/** Why a request of a sender is refused, and what it is answered. */
+export interface RequestRefusal {
+  reason: RefusalReason;
+  message: string;
+}
+
 /** The label of requests that name no pipeline that there is. */
 export const unknownPipeline = "unknown";
 

@@ -1,14 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { RefusalReason } from "../core/refusals.ts";
+import type { RequestRefusal } from "../core/refusals.ts";
 
-/** A request that was refused before a listener of requests saw it: of its sender and its pipeline nothing is known. */
-export interface UnreadRequest {
-  /** The HTTP status. */
+/** A refusal over HTTP. */
+export interface HttpRefusal extends RequestRefusal {
   status: number;
-  reason: RefusalReason;
-  message: string;
 }
 
 const unwelcome: ReadonlySet<number> = new Set([401, 404, 405, 421]);

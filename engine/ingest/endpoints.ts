@@ -1,8 +1,9 @@
 import type { Socket } from "node:net";
 import type { AccessTokens } from "../catalog/access-tokens.ts";
-import { type RefusalReason, unknownPipeline } from "../core/refusals.ts";
+import { type RequestRefusal, unknownPipeline } from "../core/refusals.ts";
 import type { BeginRequest } from "../http/request-progress.ts";
 import { Probes } from "../http/probes.ts";
+import type { HttpRefusal } from "../http/refusal.ts";
 import { BackPressure, IngestGate } from "./gate.ts";
 import { type PushRates, RateLimits } from "./rate-limits.ts";
 import type { PipelineRegistry } from "../catalog/registry.ts";
@@ -12,7 +13,7 @@ import { type Answered, type OtlpPort, Receiver } from "../sources/otlp/receiver
 import type { RowRules } from "../sources/otlp/rows/rows.ts";
 import { keptAsNull } from "../sources/otlp/unrecorded.ts";
 import type { OtlpSettings } from "../sources/otlp/receiver/settings.ts";
-import { WebhookIntake, type WebhookPort, type WebhookRefusal } from "../sources/webhook/intake.ts";
+import { WebhookIntake, type WebhookPort } from "../sources/webhook/intake.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 import type { Push, Signal } from "../core/push.ts";
@@ -153,7 +154,7 @@ class WebhookEndpoint implements WebhookPort {
   }
 
   // A caller may send any id: only ids of pipelines become metric labels.
-  refused(pipeline_id = unknownPipeline, refusal: WebhookRefusal): void {
+  refused(pipeline_id = unknownPipeline, refusal: HttpRefusal): void {
     this.#options.telemetry.eventRefused({ pipeline_id, ...refusal });
   }
 }
@@ -196,7 +197,7 @@ class OtlpEndpoint implements OtlpPort {
     this.#options.telemetry.exportAnswered({ pipeline_id, ...answered, ...refusal });
   }
 
-  refused(refusal: { reason: RefusalReason; message: string }): void {
+  refused(refusal: RequestRefusal): void {
     this.#options.telemetry.noExportRefused(refusal);
   }
 }

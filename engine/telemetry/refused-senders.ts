@@ -1,18 +1,13 @@
-import { isForOperator, type RefusalReason, type RefusedSenders } from "../core/refusals.ts";
+import { isForOperator, type RefusalReason, type RefusedSenders, type RequestRefusal } from "../core/refusals.ts";
 import { GatheredEvents } from "./gathered.ts";
 import type { Log } from "./log.ts";
 
 /** How long after the last refusal it is shown, in milliseconds. */
 const shownFor = 5 * 60_000;
 
-interface Refusal {
-  reason: RefusalReason;
-  message: string;
-}
-
 /** The refused requests of one pipeline: a line of the log for those of a minute, and what health shows. */
 export class RefusalsOfPipeline {
-  readonly #lines: GatheredEvents<Refusal>;
+  readonly #lines: GatheredEvents<RequestRefusal>;
   #shown: RefusedSenders | undefined;
   /** When the last one that is shown was refused, by the monotonic clock. */
   #last = -Infinity;
@@ -27,7 +22,7 @@ export class RefusalsOfPipeline {
     });
   }
 
-  add(refusal: Refusal): void {
+  add(refusal: RequestRefusal): void {
     const { reason, message: text } = refusal;
     this.#lines.add(reason, refusal);
     if (!isForOperator(reason)) return;

@@ -5,7 +5,7 @@ import { RefusalsOfPipeline } from "./refused-senders.ts";
 import { RowRate } from "./row-rate.ts";
 import type { Telemetry, EventOf } from "./telemetry.ts";
 import { type JoinHeld, type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
-import { type RefusalReason, unknownPipeline } from "../core/refusals.ts";
+import { type RequestRefusal, unknownPipeline } from "../core/refusals.ts";
 import type { Pause } from "../core/pause.ts";
 
 /**
@@ -249,7 +249,7 @@ export class IntakeRecorder
     this.#refused(unknownPipeline, refusal);
   }
 
-  #refused(pipeline_id: string, refusal: { reason: RefusalReason; message: string }): void {
+  #refused(pipeline_id: string, refusal: RequestRefusal): void {
     this.metrics.pushRefusals.inc({ pipeline_id, reason: refusal.reason });
     const refusals = pipeline_id === unknownPipeline ? this.#ofUnknown : this.observed(pipeline_id).refusals;
     refusals.add(refusal);

@@ -2,7 +2,7 @@ import type { Receiver } from "../core/dead-letter.ts";
 import type { BatchRecord } from "../core/journal.ts";
 import type { Signal } from "../core/push.ts";
 import type { Failure } from "../core/sink.ts";
-import type { RefusalReason } from "../core/refusals.ts";
+import type { RequestRefusal } from "../core/refusals.ts";
 import type { Status } from "../core/pipeline-view.ts";
 import type { JoinHeld, KeysHeld, SourceLag } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
@@ -18,11 +18,11 @@ export interface Telemetry {
   started(event: { pipeline_id: string; components: string[] }): void;
   eventAccepted(event: { pipeline_id: string; bytes: number }): void;
   /** A request to a webhook was refused; `message` is what it was answered. */
-  eventRefused(event: { pipeline_id: string; status: number; reason: RefusalReason; message: string }): void;
+  eventRefused(event: RequestRefusal & { pipeline_id: string; status: number }): void;
   /** A request for the OTLP receiver was answered; `refusal` says why it was not stored. */
   exportAnswered(event: ExportEvent): void;
   /** A request to the OTLP receiver was refused that is no export, or could not be read. */
-  noExportRefused(event: { reason: RefusalReason; message: string }): void;
+  noExportRefused(event: RequestRefusal): void;
   /** `bytes` are those of events that the ingestor receives: those of OTLP are counted with their requests. */
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
   /** Events older than `max_age` were removed and never written. */
@@ -141,7 +141,7 @@ export interface ExportEvent {
   signal: Signal;
   transport: "http" | "grpc";
   /** Why it was refused, and what it was answered. */
-  refusal?: { reason: RefusalReason; message: string };
+  refusal?: RequestRefusal;
   seconds: number;
   /** Bytes of the body: over HTTP as it was received, over gRPC decompressed. */
   bytesIn: number;

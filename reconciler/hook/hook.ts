@@ -44,8 +44,9 @@ interface Answer {
 /**
  * The push hook: `POST /hook` from a Git host that proves a secret triggers a poll of the source, and some more within
  * 20 seconds where the source does not have the pushed commit yet; nothing else. No part of a body is logged or given to
- * Git: it can only show that another branch was pushed, or which commit to wait for. A repeated delivery is one more poll. Malformed requests are refused, and the rate of refused requests is limited by address; a request with
- * a valid signature is never refused for others of its address, which may be that of a proxy.
+ * Git: it can only show that another branch was pushed, or which commit to wait for. A repeated delivery is one more
+ * poll. Malformed requests are refused, and the rate of refused requests is limited by address; a request with a valid
+ * signature is never refused for others of its address, which may be that of a proxy.
  */
 export class Hook {
   readonly #options: HookOptions;

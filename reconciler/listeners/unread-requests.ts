@@ -1,9 +1,9 @@
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { lingers, type UnreadRequest } from "../../engine/index.ts";
+import { lingers, type HttpRefusal } from "../../engine/index.ts";
 
 /** What Node's server says of bytes that it cannot read as a request. */
-const unread = new Map<string, UnreadRequest>([
+const unread = new Map<string, HttpRefusal>([
   ["HPE_HEADER_OVERFLOW", { status: 431, reason: "too_large", message: "the head is too long" }],
   [
     "HPE_CHUNK_EXTENSIONS_OVERFLOW",
@@ -13,14 +13,14 @@ const unread = new Map<string, UnreadRequest>([
   ["ERR_HTTP_REQUEST_TIMEOUT", { status: 408, reason: "slow", message: "the head did not arrive in time" }],
 ]);
 
-const notHttp: UnreadRequest = { status: 400, reason: "malformed", message: "expected HTTP/1.1" };
-const noHost: UnreadRequest = { status: 400, reason: "malformed", message: "missing host header" };
-const expectation: UnreadRequest = {
+const notHttp: HttpRefusal = { status: 400, reason: "malformed", message: "expected HTTP/1.1" };
+const noHost: HttpRefusal = { status: 400, reason: "malformed", message: "missing host header" };
+const expectation: HttpRefusal = {
   status: 417,
   reason: "malformed",
   message: "expected Expect: 100-continue or none",
 };
-const tunnel: UnreadRequest = { status: 405, reason: "no_route", message: "this is no proxy" };
+const tunnel: HttpRefusal = { status: 405, reason: "no_route", message: "this is no proxy" };
 
 /** The latest answer on a connection; undefined where none began. */
 type LatestAnswer = (connection: Duplex) => ServerResponse | undefined;
@@ -30,11 +30,11 @@ type LatestAnswer = (connection: Duplex) => ServerResponse | undefined;
  * senders send nothing that is stored, and nobody else would know of them.
  */
 export class UnreadRequests {
-  readonly #refused: (request: UnreadRequest) => void;
+  readonly #refused: (request: HttpRefusal) => void;
   /** Connections that were not to be read: all that follows on them is an error again. */
   readonly #broken = new WeakSet<Duplex>();
 
-  constructor(refused: (request: UnreadRequest) => void = () => undefined) {
+  constructor(refused: (request: HttpRefusal) => void = () => undefined) {
     this.#refused = refused;
   }
 
@@ -54,7 +54,7 @@ export class UnreadRequests {
     return (request, response) => (lacksHost(request) ? this.#end(response, noHost) : answer(request, response));
   }
 
-  #cannotRead(request: UnreadRequest, connection: Duplex, latest: ServerResponse | undefined): void {
+  #cannotRead(request: HttpRefusal, connection: Duplex, latest: ServerResponse | undefined): void {
     if (this.#broken.has(connection)) return;
     this.#broken.add(connection);
     if (latest === undefined || latest.writableFinished) this.#say(request, connection);
@@ -67,7 +67,7 @@ export class UnreadRequests {
     }
   }
 
-  #say(request: UnreadRequest, connection: Duplex): void {
+  #say(request: HttpRefusal, connection: Duplex): void {
     // The answer before was the last one of its connection.
     if (connection.writableEnded || connection.destroyed) return;
     this.#refused(request);
@@ -76,18 +76,18 @@ export class UnreadRequests {
     lingers(connection);
   }
 
-  #end(response: ServerResponse, request: UnreadRequest): void {
+  #end(response: ServerResponse, request: HttpRefusal): void {
     this.#refused(request);
     response.writeHead(request.status, { connection: "close" }).end();
   }
 }
 
 /** Undefined where a connection failed otherwise: it was reset, or its TLS handshake failed, which is counted elsewhere. */
-function unreadBecause({ code = "" }: NodeJS.ErrnoException): UnreadRequest | undefined {
+function unreadBecause({ code = "" }: NodeJS.ErrnoException): HttpRefusal | undefined {
   return unread.get(code) ?? (code.startsWith("HPE_") ? notHttp : undefined);
 }
 
-function headOf({ status }: UnreadRequest): string {
+function headOf({ status }: HttpRefusal): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n\r\n`;
 }
 

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { waitForLock } from "fs-native-extensions";
@@ -28,6 +28,13 @@ export async function cachedFolder(of: string, name: string, make: (folder: stri
   } finally {
     await lock.close();
   }
+}
+
+/** For the name of a folder that is made from these files: another one for each content of them. */
+export async function versionOf(...files: string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(await readFile(file));
+  return hash.digest("hex").slice(0, 12);
 }
 
 /** Only the holder of the lock is here. A program that outlived its maker may still write to what that one left. */

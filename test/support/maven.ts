@@ -1,9 +1,7 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cachedFolder } from "./cached-folder.ts";
+import { cachedFolder, versionOf } from "./cached-folder.ts";
 
 const run = promisify(execFile);
 /** The first Maven of a machine fetches plugins as well: half a minute on a good line. */
@@ -18,12 +16,6 @@ const fetchMs = 240_000;
 export async function classPathOf(pom: string, cache: string, what: string): Promise<string> {
   const fetch = (folder: string): Promise<void> => fetchJars(pom, folder, what);
   return join(await cachedFolder(cache, `jars-${await versionOf(pom)}`, fetch), "*");
-}
-
-/** Another one for each content of a POM. */
-export async function versionOf(pom: string): Promise<string> {
-  const content = await readFile(pom);
-  return createHash("sha256").update(content).digest("hex").slice(0, 12);
 }
 
 async function fetchJars(pom: string, folder: string, what: string): Promise<void> {

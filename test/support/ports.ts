@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 
 /**
  * Below the range from which a system draws the ports of its clients: while a server is not yet there, or away, none
@@ -35,6 +35,17 @@ export async function freeAddresses(count: number): Promise<string[]> {
 /** One of {@link freeAddresses}. */
 export async function freeAddress(): Promise<string> {
   return (await freeAddresses(1))[0]!;
+}
+
+/** Whether something takes connections at a port of 127.0.0.1. */
+export async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  const isConnected = await once(socket, "connect").then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return isConnected;
 }
 
 async function isFree(port: number): Promise<boolean> {

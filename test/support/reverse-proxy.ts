@@ -1,9 +1,9 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { join } from "node:path";
-import { freePorts } from "./ports.ts";
+import { freePorts, isOpen } from "./ports.ts";
+import { isInstalled } from "./programs.ts";
 
 /** Addresses (`HOST:PORT`) for webhook events, OTLP over HTTP and OTLP over gRPC. */
 export interface Doors {
@@ -33,12 +33,7 @@ export const proxyNames = Object.keys(proxies) as ProxyName[];
 
 /** Why it cannot be run here, if it cannot. */
 export function obstacleOf(name: ProxyName): string | undefined {
-  try {
-    execFileSync(name, ["-v"], { stdio: "ignore" });
-    return undefined;
-  } catch {
-    return `needs ${name}`;
-  }
+  return isInstalled(name) ? undefined : `needs ${name}`;
 }
 
 /**
@@ -87,14 +82,4 @@ export async function startProxy(
 
 function portOf(address: string): string {
   return address.split(":").at(-1)!;
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  const isConnected = await once(socket, "connect").then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  return isConnected;
 }

@@ -20161,6 +20161,16 @@ var init_frame = __esm({
   }
 });
 
+// engine/event/objects.ts
+function isObject2(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+var init_objects = __esm({
+  "engine/event/objects.ts"() {
+    "use strict";
+  }
+});
+
 // engine/event/field-path.ts
 function keyReader(name3) {
   return generated("record", `return record[${JSON.stringify(name3)}];`);
@@ -23772,6 +23782,7 @@ var init_language = __esm({
     init_endpoint();
     init_foreign_text();
     init_hidden_secrets();
+    init_objects();
   }
 });
 
@@ -24390,7 +24401,7 @@ function* mustBeRecord(file, text5) {
   const expected3 = "an Avro schema: JSON, and a record at the top";
   try {
     const root = JSON.parse(text5);
-    const type = typeof root === "object" && root !== null && !Array.isArray(root) ? root.type : void 0;
+    const type = isObject2(root) ? root["type"] : void 0;
     if (type !== "record")
       yield file.problem("FORMAT", { expected: expected3, found: type === void 0 ? kindOf(root) : "another type at the top" });
   } catch {
@@ -24432,6 +24443,7 @@ var init_sources = __esm({
   "reconciler/validate/rules/sources.ts"() {
     "use strict";
     import_node_util2 = require("node:util");
+    init_language();
     init_problem();
     init_feeds();
     init_references();

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError, recreatedMeanwhile } from "../../core/errors.ts";
-import type { RefusalReason } from "../../core/refusals.ts";
 import type { Caller, Push } from "../../core/push.ts";
 import { whyNoObject, withoutMark } from "../../event/not-an-object.ts";
 import { Room } from "../../flow/room.ts";
@@ -8,7 +7,7 @@ import { TurnMissed } from "../../flow/waiting-line.ts";
 import { HttpCaller } from "../../http/caller.ts";
 import { isRead, type Probes } from "../../http/probes.ts";
 import { pathOf } from "../../http/target.ts";
-import { closesConnection, type UnreadRequest } from "../../http/refusal.ts";
+import { closesConnection, type HttpRefusal } from "../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
 import { JsonCheck } from "./json-check.ts";
 import { isUtf8 } from "node:buffer";
@@ -34,17 +33,11 @@ export interface WebhookPort {
   /** Called with each event that was stored. */
   stored(pipeline_id: string, bytes: number): void;
   /** Called with each refusal; `pipeline_id` only where such a pipeline exists. */
-  refused(pipeline_id: string | undefined, refusal: WebhookRefusal): void;
+  refused(pipeline_id: string | undefined, refusal: HttpRefusal): void;
 }
 
 /** Why an event was not stored, and how that is answered. */
-export interface WebhookRefusal {
-  status: number;
-  reason: RefusalReason;
-  message: string;
-}
-
-interface Refused extends WebhookRefusal {
+interface Refused extends HttpRefusal {
   headers?: Record<string, string>;
 }
 
@@ -80,7 +73,7 @@ export class WebhookIntake {
   }
 
   /** A request that was refused before it was read. */
-  unread(refusal: UnreadRequest): void {
+  unread(refusal: HttpRefusal): void {
     this.#port.refused(undefined, refusal);
   }
 

@@ -5,7 +5,7 @@ import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { createServer as createTlsServer } from "node:tls";
-import { type BeginRequest, sleep, type UnreadRequest } from "../../../engine/index.ts";
+import { type BeginRequest, sleep, type HttpRefusal } from "../../../engine/index.ts";
 import { corsOrigins, withCors } from "../../listeners/cors.ts";
 import { UnreadRequests } from "../../listeners/unread-requests.ts";
 import { isLoopback } from "../../listeners/address.ts";
@@ -67,7 +67,7 @@ export interface ListenOptions extends Protection {
 /** How a listener for HTTP is opened. */
 export interface HttpListenOptions extends ListenOptions {
   /** Called with each request that is refused before it can be answered. */
-  unread?: ((request: UnreadRequest) => void) | undefined;
+  unread?: ((request: HttpRefusal) => void) | undefined;
 }
 
 /** Listens for HTTP where the setting `name` says. Throws CliError that says what to do if the system refuses. */

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isObject } from "../../../engine/language.ts";
 import { didYouMean, found, kindOf, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
@@ -171,8 +172,8 @@ function* avro(document: View): Iterable<Problem> {
 function* mustBeRecord(file: View, text: string): Iterable<Problem> {
   const expected = "an Avro schema: JSON, and a record at the top";
   try {
-    const root = JSON.parse(text) as { type?: unknown } | null;
-    const type = typeof root === "object" && root !== null && !Array.isArray(root) ? root.type : undefined;
+    const root: unknown = JSON.parse(text);
+    const type = isObject(root) ? root["type"] : undefined;
     if (type !== "record")
       yield file.problem("FORMAT", { expected, found: type === undefined ? kindOf(root) : "another type at the top" });
   } catch {

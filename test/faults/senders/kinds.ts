@@ -1,10 +1,10 @@
-import { execFile, execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { cachedFolder } from "../../support/cached-folder.ts";
+import { cachedFolder, versionOf } from "../../support/cached-folder.ts";
+import { isInstalled } from "../../support/programs.ts";
 import { classPathOf } from "../../support/maven.ts";
 import type { Doors } from "../../support/reverse-proxy.ts";
 
@@ -44,17 +44,8 @@ export const kinds: readonly Kind[] = [
 
 /** What keeps a kind from being run here, if something does. */
 export function obstacleOf({ needs }: Kind): string | undefined {
-  const missing = needs.filter((program) => !isThere(program));
+  const missing = needs.filter((program) => !isInstalled(program));
   return missing.length === 0 ? undefined : `needs ${missing.join(", ")}`;
-}
-
-function isThere(program: string): boolean {
-  try {
-    execFileSync("sh", ["-c", 'command -v "$1"', "sh", program], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function script(name: string): Kind["prepare"] {
@@ -88,10 +79,4 @@ async function java(): Promise<string[]> {
     await run("javac", ["-cp", jars, "-d", into, source], { timeout: buildMs });
   });
   return ["java", "-Xmx512m", "-cp", `${jars}:${folder}`, "Sender"];
-}
-
-async function versionOf(...files: string[]): Promise<string> {
-  const hash = createHash("sha256");
-  for (const file of files) hash.update(await readFile(file));
-  return hash.digest("hex").slice(0, 12);
 }

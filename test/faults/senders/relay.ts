@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isOpen } from "../../support/ports.ts";
 
 /** What a sender has asked, and how often it was refused, by the bytes. */
 export interface Exchanges {
@@ -86,18 +87,6 @@ export class Relay {
     if (this.#isClosed) return;
     this.#server = createServer({ allowHalfOpen: true }).listen(this.#port, "127.0.0.1");
     this.#serve(this.#server);
-  }
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  try {
-    await once(socket, "connect");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }
 

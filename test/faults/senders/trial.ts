@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Daemon } from "../../../examples/quickstart/daemon.ts";
 import { freeListeners, pipelineFile, token, tokenEnv, Workplace } from "../../support/daemon.ts";
+import { changedIn } from "../../support/pipeline-file.ts";
 import { freeAddress } from "../../support/ports.ts";
 import { type Doors, type ProxyName, startProxy } from "../../support/reverse-proxy.ts";
 import { GrpcSender, logs } from "../../integration/otlp/senders.ts";
@@ -62,17 +63,17 @@ sink:
 x-sluice: { create_table: true }
 `;
 
-const eventsFile = pipelineFile(eventsPipeline)
-  .replace("{ name: id, type: string }", "{ name: sender, type: string }")
-  .replace("{ name: n, type: int }", "{ name: export, type: string }")
-  .replace(
-    "{ name: id, column_name: id, column_type: String }",
-    "{ name: sender, column_name: sender, column_type: String }",
-  )
-  .replace(
-    "{ name: n, column_name: n, column_type: Int32 }",
-    "{ name: export, column_name: export, column_type: String }",
-  );
+const eventsFile = changedIn(
+  pipelineFile(eventsPipeline),
+  "{ name: id, type: string }",
+  "{ name: sender, type: string }",
+  "{ name: n, type: int }",
+  "{ name: export, type: string }",
+  "{ name: id, column_name: id,",
+  "{ name: sender, column_name: sender,",
+  "{ name: n, column_name: n, column_type: Int32 }",
+  "{ name: export, column_name: export, column_type: String }",
+);
 
 /** Milliseconds that a receiver works between two ends, and in which a sender has to get on. */
 const between = 2_000;

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
@@ -10,6 +9,7 @@ import type { FileChange } from "../../support/git-repository.ts";
 import { serveFaults } from "../../support/git-fault-proxy.ts";
 import { makeSshKey, serveHttp } from "../../support/git-server.ts";
 import { signedWith } from "../../support/git-signing.ts";
+import { isInstalled } from "../../support/programs.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { Scene, signal } from "./scene.ts";
@@ -128,7 +128,7 @@ test("a file that moves to where Git's files are not read keeps its pipeline, an
 });
 
 test("a commit that does not verify changes nothing, and is told apart from one that does", async ({ skip }) => {
-  if (!hasSshKeygen()) skip("ssh-keygen is not installed");
+  if (!isInstalled("ssh-keygen")) skip("ssh-keygen is not installed");
   const key = join(scene.dataDir, "ada");
   makeSshKey(key);
   const ssh = join(scene.dataDir, "allowed_signers");
@@ -162,12 +162,3 @@ test("a commit that does not verify changes nothing, and is told apart from one 
   expect(ids().toSorted()).toContain("sales");
   expect(conditions(reconciler)).toContain("SourceVerified True SignatureVerified");
 });
-
-function hasSshKeygen(): boolean {
-  try {
-    execFileSync("sh", ["-c", "command -v ssh-keygen"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}

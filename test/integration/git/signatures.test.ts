@@ -6,22 +6,14 @@ import type { SignatureSettings } from "../../../reconciler/git/signatures.ts";
 import { makeSshKey } from "../../support/git-server.ts";
 import { GpgHome, signedBranch, signedWith, tamper } from "../../support/git-signing.ts";
 import type { GpgKey } from "../../support/git-signing.ts";
+import { isInstalled } from "../../support/programs.ts";
 import { requireOrSkip } from "../../support/require-or-skip.ts";
 import { failure, refusal, Scene, signal } from "./scene.ts";
 
-const missing = ["gpg", "ssh-keygen"].filter((program) => !isThere(program));
+const missing = ["gpg", "ssh-keygen"].filter((program) => !isInstalled(program));
 let scene: Scene;
 let keys: Record<"ada" | "bob" | "old" | "gone", GpgKey>;
 let verify: Required<SignatureSettings>;
-
-function isThere(program: string): boolean {
-  try {
-    execFileSync("sh", ["-c", `command -v ${program}`], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const file = (name: string) => join(scene.dataDir, name);
 

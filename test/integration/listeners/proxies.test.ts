@@ -112,12 +112,15 @@ describe.each(proxyNames)("behind %s", (name) => {
     const [events = "", otlp = "", grpc = ""] = await freeAddresses(3);
     const alone = await startProxy(name, { events, otlp, grpc }, own);
     const session = connectHttp2(`http://${alone.grpc}`);
-    const call = session.request({ ":method": "POST", ":path": "/x", "content-type": "application/grpc" });
-    const [headers] = (await once(call, "response")) as [IncomingHttpHeaders];
-    const refusal = { ":status": 200, "content-type": "application/grpc", "grpc-status": String(status.UNAVAILABLE) };
-    expect(headers).toMatchObject(refusal);
-    session.destroy();
-    await alone.end();
+    try {
+      const call = session.request({ ":method": "POST", ":path": "/x", "content-type": "application/grpc" });
+      const [headers] = (await once(call, "response")) as [IncomingHttpHeaders];
+      const refusal = { ":status": 200, "content-type": "application/grpc", "grpc-status": String(status.UNAVAILABLE) };
+      expect(headers).toMatchObject(refusal);
+    } finally {
+      session.destroy();
+      await alone.end();
+    }
   });
 
   test("events and exports are taken, large ones too, and refusals come as they are", async ({ skip }) => {

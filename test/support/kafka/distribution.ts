@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cachedFolder } from "../cached-folder.ts";
-import { classPathOf, versionOf } from "../maven.ts";
+import { cachedFolder, versionOf } from "../cached-folder.ts";
+import { classPathOf } from "../maven.ts";
 
 const pom = fileURLToPath(new URL("pom.xml", import.meta.url));
 

@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cachedFolder } from "../cached-folder.ts";
+import { cachedFolder, versionOf } from "../cached-folder.ts";
 import { requireJava } from "../java.ts";
 import { zooKeeperClassPath } from "../zookeeper/zookeeper.ts";
 import { letReplicasRun } from "./library.ts";
@@ -39,12 +38,8 @@ async function find(): Promise<string | undefined> {
  */
 export async function replicatingEngine(): Promise<string> {
   const own = dirname(resolve(bindings));
-  const recipe = await readFile(fileURLToPath(new URL("library.ts", import.meta.url)));
-  const version = createHash("sha256")
-    .update(await readFile(join(own, "package.json")))
-    .update(recipe)
-    .digest("hex")
-    .slice(0, 12);
+  const recipe = fileURLToPath(new URL("library.ts", import.meta.url));
+  const version = await versionOf(join(own, "package.json"), recipe);
   return cachedFolder("replicated", `engine-${version}`, (folder) => makeEngine(own, join(folder, "node_modules")));
 }
 

@@ -4,7 +4,7 @@ import { Room } from "../../../flow/room.ts";
 import { pathOf } from "../../../http/target.ts";
 import { isRead, type Probes } from "../../../http/probes.ts";
 import { HttpCaller } from "../../../http/caller.ts";
-import { closesConnection, type UnreadRequest } from "../../../http/refusal.ts";
+import { closesConnection, type HttpRefusal } from "../../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
 import {
   answerTo,
@@ -58,7 +58,7 @@ export class OtlpHttp {
   }
 
   /** A request that was refused before it was read. */
-  unread(unread: UnreadRequest): void {
+  unread(unread: HttpRefusal): void {
     this.#receiver.port.refused(unread);
   }
 

@@ -1,5 +1,5 @@
 import type { Caller, Push, Signal } from "../../../core/push.ts";
-import type { RefusalReason } from "../../../core/refusals.ts";
+import type { RequestRefusal } from "../../../core/refusals.ts";
 import { Room } from "../../../flow/room.ts";
 import type { Encoding } from "../decoding/decode.ts";
 import { Decoder } from "../decoding/decoder.ts";
@@ -47,7 +47,7 @@ export interface OtlpPort {
   /** Called with each answer. */
   answered(answered: Answered): void;
   /** Called with each request that is refused and is no export: it names neither a pipeline nor a signal. */
-  refused(refusal: { reason: RefusalReason; message: string }): void;
+  refused(refusal: RequestRefusal): void;
 }
 
 /** A whole request, as a transport received it. */
