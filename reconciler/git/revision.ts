@@ -40,6 +40,22 @@ export interface Settling {
   at: number;
   /** What changed last. Absent where nothing has since the folder is followed. */
   changed?: string;
+  /** Files that do not count as they are yet; absent where there are none. */
+  changing?: ChangingFiles;
+}
+
+/**
+ * Files of a folder that have just changed, and may be half of what is written. What they held before holds, and nothing
+ * of a new one.
+ */
+export interface ChangingFiles {
+  paths: string[];
+  /** Milliseconds that each has to stand still. */
+  after: number;
+  /** When the first of them has, if it does not change until then: milliseconds of the monotonic clock of the process. */
+  at: number;
+  /** One of them has not changed for long, so that its end is worth waiting for. */
+  isBrief: boolean;
 }
 
 /** All files of a revision, hidden ones included. */

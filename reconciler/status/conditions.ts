@@ -3,7 +3,7 @@ import type { PipelineHealth, RefusedSenders } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import { SourceError } from "../git/revision.ts";
-import type { Signature } from "../git/revision.ts";
+import type { ChangingFiles, Signature } from "../git/revision.ts";
 import { type Change, type Stance, waitsForResume } from "../plan/change.ts";
 import { reasonText } from "../plan/render/index.ts";
 import { printable } from "../language/problem.ts";
@@ -178,6 +178,8 @@ export interface SourceObservation {
   revision?: string;
   /** Where the server redirected when it was read. */
   redirected?: string;
+  /** Files of a folder that do not count as they are yet. */
+  changing?: ChangingFiles;
   /** Of `revision`; absent where signatures are not verified. */
   signature?: Signature;
   /** The number of its pipelines, valid or not; absent before it was loaded. */
@@ -199,15 +201,21 @@ function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
   }
   if (seen.revision === undefined) return progressing("the source was not fetched yet");
   const revision = seen.redirected === undefined ? seen.revision : `${seen.revision}, ${redirectedTo(seen.redirected)}`;
+  const changing = seen.changing && changingText(seen.changing);
   if (open.stalled.length === 0 && open.retrying.length === 0) {
+    if (changing !== undefined) return retrying("FolderChanging", `${revision}: ${changing}`);
     if (documents === 0) return stalled("NoPipelines", `${revision}: no file describes a pipeline: ${whereToLook}`);
     const but = open.suspended.length === 0 ? "" : `, but for what is suspended: ${listed(open.suspended)}`;
     return [ready("True", "ReconciliationSucceeded", `every pipeline matches ${revision}${but}`)];
   }
-  const message = `${revision}: these differ from their files: ${listed([...open.stalled, ...open.retrying])}`;
-  return open.retrying.length > 0
+  const message = `${revision}: these differ from their files: ${listed([...open.stalled, ...open.retrying])}${changing === undefined ? "" : `; ${changing}`}`;
+  return open.retrying.length > 0 || changing !== undefined
     ? retrying("ReconciliationIncomplete", message)
     : stalled("ReconciliationIncomplete", message);
+}
+
+function changingText({ paths, after }: ChangingFiles): string {
+  return `these files have just changed, and count when they have stood still for ${after / 1000} s, as they may be half of what is written: ${listed(paths.map((one) => printable(one)))}`;
 }
 
 function redirectedTo(place: string): string {

@@ -101,7 +101,9 @@ export class Status {
   /** Records a turn that has ended. After a failed step, the known state of the pipelines stays. */
   record(turn: Turn): void {
     this.#last = turn;
-    const read = turn.isFetching === true ? undefined : { newest: turn.readSince };
+    // What is written at this moment is part of what was asked for, unless it is written all the time.
+    const isUnderWay = turn.isFetching === true || turn.revision?.settling?.changing?.isBrief === true;
+    const read = isUnderWay ? undefined : { newest: turn.readSince };
     this.#options.requests.handle(turn.requestedAt, read);
     if (turn.revision !== undefined) {
       this.#options.inventory.attempted(turn.revision.id);
@@ -152,6 +154,7 @@ export class Status {
       ...(fetchError && { fetchError }),
       ...(this.#revision !== undefined && { revision: this.#revision }),
       ...(revision?.redirected !== undefined && { redirected: revision.redirected }),
+      ...(revision?.settling?.changing && { changing: revision.settling.changing }),
       ...(revision?.signature && { signature: revision.signature }),
       ...(desired && { documents: documentCount(desired) }),
     };

@@ -65,7 +65,8 @@ export function createTelemetry(log: Log, registry: Registry) {
       const { id, author, subject, skipped = [], notes = [], signature } = revision ?? {};
       const signed = signature && `${signature.signer}, ${signature.kind} key ${signature.fingerprint}`;
       log.info({ revision: id, author, subject, signed, pipelines: desired?.pipelines.length }, "A revision was read.");
-      if (desired === undefined || documentCount(desired) === 0)
+      const isChanging = revision?.settling?.changing !== undefined;
+      if (!isChanging && (desired === undefined || documentCount(desired) === 0))
         log.warn({ revision: id }, "No file of this revision describes a pipeline.");
       for (const note of notes) log.warn({ revision: id, note }, "The followed reference changed in an unusual way.");
       for (const { path, reason } of skipped) log.warn({ file: path, reason }, "A file was not read.");

@@ -43,7 +43,8 @@ export type TurnResult = "success" | "incomplete" | "error";
 /** Whether everything matches Git at the end of this turn. */
 export function resultOf(turn: Turn): TurnResult {
   if (turn.error !== undefined || turn.fetchError !== undefined || turn.plan === undefined) return "error";
-  return isSettled(turn) && turn.isFetching !== true ? "success" : "incomplete";
+  const isComplete = turn.isFetching !== true && turn.revision?.settling?.changing === undefined;
+  return isSettled(turn) && isComplete ? "success" : "incomplete";
 }
 
 /** Whether everything matches the revision of this turn, which is the newest or the last good one. */
@@ -86,5 +87,7 @@ export function untilRetry({ plan: made, revision, outcomes = [] }: Turn): numbe
   const drifts = made?.changes.flatMap(({ drift }) => drift?.next ?? []) ?? [];
   if (revision?.settling !== undefined && made?.changes.some(waitsForFolder) === true)
     waits.push(Math.ceil(revision.settling.at - performance.now()));
+  const changing = revision?.settling?.changing;
+  if (changing !== undefined) waits.push(Math.ceil(changing.at - performance.now()));
   return Math.max(0, Math.min(...[...times, ...drifts].map((time) => time - Date.now()), ...waits));
 }

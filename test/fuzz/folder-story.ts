@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import * as fc from "fast-check";
 import { Registry } from "prom-client";
 import { Folder } from "../../reconciler/git/folder/folder.ts";
+import type { Revision } from "../../reconciler/git/revision.ts";
 import { Reconciler } from "../../reconciler/reconciler.ts";
 import { keptLog } from "../support/engine.ts";
 import { ModelEngine } from "../support/model-engine.ts";
@@ -39,6 +40,8 @@ export interface Story {
   way: Way;
   before: Described[];
   after: Described[];
+  /** Who writes a file pauses within it for less than a file has to stand still: no half of one may count. */
+  isBrief: boolean;
   /** One after the other for each decision: thousandths. */
   draws: number[];
 }
@@ -70,6 +73,7 @@ export const anyStory: fc.Arbitrary<Story> = fc.record({
   way: fc.constantFrom(...ways),
   before: state,
   after: state,
+  isBrief: fc.boolean(),
   draws: fc.array(fc.nat({ max: 999 }), { minLength: 30, maxLength: 60 }),
 });
 
@@ -79,6 +83,8 @@ export interface Sightings {
   deleted: number;
   /** Turns that saw a folder without a pipeline that the last state has. */
   halves: number;
+  /** Turns that saw a file that was being written. */
+  changing: number;
 }
 
 const { signal } = new AbortController();
@@ -86,6 +92,8 @@ const { signal } = new AbortController();
 /** Milliseconds that a removal waits, and the longest pause between two steps of a copy. */
 const settle = 10_000;
 const longestPause = 9_900;
+/** The same between two parts of one file, where a story is brief. */
+const longestPart = 1_900;
 
 /** Half of a copy may be valid and say something else: the number at its end, for which the pipeline is made anew. */
 function textOf({ id, expression }: Described): string {
@@ -106,12 +114,15 @@ function treeOf(described: readonly Described[]): Tree {
 
 /** One story: a folder that a reconciler follows while somebody changes it, step by step, by a clock of its own. */
 export class FolderStory {
-  readonly sightings: Sightings = { deleted: 0, halves: 0 };
+  readonly sightings: Sightings = { deleted: 0, halves: 0, changing: 0 };
   readonly #story: Story;
   readonly #home: string;
   readonly #engine = new ModelEngine();
   readonly #reconciler: Reconciler;
   readonly #kept: readonly string[];
+  readonly #whole: ReadonlySet<string>;
+  /** The steps after which a file is not complete. */
+  readonly #parts = new Set<() => Promise<unknown>>();
   #now = 0;
   #draw = 0;
   #releases = 0;
@@ -121,7 +132,9 @@ export class FolderStory {
     this.#home = home;
     const last = new Set(story.after.map(({ id }) => id));
     this.#kept = story.before.map(({ id }) => id).filter((id) => last.has(id));
-    const source = new Folder({ path: this.#dir, settle: waits, now: () => this.#now });
+    this.#whole = new Set([...treeOf(story.before).values(), ...treeOf(story.after).values()]);
+    const pause = async (wait: number): Promise<void> => void (this.#now += wait);
+    const source = new Folder({ path: this.#dir, settle: waits, now: () => this.#now, pause });
     this.#reconciler = new Reconciler({
       source,
       engine: this.#engine,
@@ -137,7 +150,7 @@ export class FolderStory {
 
   /**
    * Lives through a story, whose removals wait for so many milliseconds. Throws where a pipeline that the last state has was
-   * deleted.
+   * deleted, and where half of a file counted though its other half came soon.
    */
   static async live(story: Story, waits = settle): Promise<Sightings> {
     const home = await mkdtemp(join(process.env["MEMORY_TMPDIR"] ?? tmpdir(), "sluice-folder-story-"));
@@ -164,7 +177,7 @@ export class FolderStory {
     this.#engine.effects.splice(0);
     for (const step of this.#steps(treeOf(before), treeOf(after))) {
       await step();
-      await this.#between();
+      await this.#between(this.#story.isBrief && this.#parts.has(step) ? longestPart : longestPause);
     }
     await this.#stand();
     this.#check();
@@ -180,6 +193,11 @@ export class FolderStory {
     this.sightings.deleted = effects.filter((one) => one.startsWith("delete ")).length;
   }
 
+  #checkWhole(revision: Revision): void {
+    const half = revision.files.find(({ bytes }) => !this.#whole.has(bytes.toString()));
+    if (half !== undefined) throw new Error(`half of ${half.path} counted:\n${half.bytes.toString()}`);
+  }
+
   /** The folder stands still until everything is carried out. */
   async #stand(): Promise<void> {
     for (let turn = 0; turn < 4; turn += 1) {
@@ -189,14 +207,16 @@ export class FolderStory {
   }
 
   /** A pause within a copy, in which turns may be taken. */
-  async #between(): Promise<void> {
-    let left = Math.floor(this.#next() * longestPause);
+  async #between(longest: number): Promise<void> {
+    let left = Math.floor(this.#next() * longest);
     for (let turns = Math.floor(this.#next() * 3); turns > 0; turns -= 1) {
       const part = Math.floor(this.#next() * left);
       this.#now += part;
       left -= part;
       const { revision, pipelines } = await this.#reconciler.turn("change", signal);
       if (revision === undefined || pipelines === undefined) continue;
+      if (this.#story.isBrief) this.#checkWhole(revision);
+      if (revision.settling?.changing !== undefined) this.sightings.changing += 1;
       const seen = new Set(pipelines.map(({ pipeline_id }) => pipeline_id));
       if (this.#kept.some((id) => !seen.has(id))) this.sightings.halves += 1;
     }
@@ -329,7 +349,9 @@ export class FolderStory {
     };
     // A step that writes nothing would make the pause longer than the longest one.
     const parts = [text.slice(first, second), text.slice(second)].filter((part) => part !== "");
-    return [begun, ...parts.map((part) => () => appendFile(file, part))];
+    const steps = [begun, ...parts.map((part) => () => appendFile(file, part))];
+    for (const step of steps.slice(0, -1)) this.#parts.add(step);
+    return steps;
   }
 
   /** Often at the end of a line or near the end, where what is there may be a valid file. */

@@ -46,7 +46,9 @@ export class Workplace {
   async start(options: Partial<DaemonOptions> = {}): Promise<Daemon> {
     const { args = ["--dir", this.pipelines], ...rest } = options;
     const listeners = options.listeners ?? (await freeListeners());
-    const given = { sluice, dataDir: this.dataDir, ...rest, listeners, args: [...args, "--interval", "1s"] };
+    // A file counts after a fifth of it.
+    const settle = args.includes("--dir") && !args.includes("--dir-settle") ? ["--dir-settle", "1s"] : [];
+    const given = { sluice, dataDir: this.dataDir, ...rest, listeners, args: [...args, ...settle, "--interval", "1s"] };
     const daemon = await Daemon.start(given);
     this.#daemons.push(daemon);
     return daemon;

@@ -2,25 +2,32 @@ import { createHash } from "node:crypto";
 import type { BigIntStats, Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { checkLimits, defaultLimits, isCandidate } from "../limits.ts";
 import type { SourceLimits } from "../limits.ts";
 import { SourceError } from "../revision.ts";
-import type { Revision, RevisionFile, RevisionSource, SkippedFile, SourceDescription } from "../revision.ts";
+import type { Revision, RevisionSource, SkippedFile, SourceDescription } from "../revision.ts";
 import { tooLarge } from "../tree.ts";
 import { isHidden, isNeverRead } from "./hidden.ts";
 import { Stillness } from "./stillness.ts";
 import { FolderWatch } from "./watch.ts";
+import { type ReadFile, WholeFiles } from "./whole-files.ts";
 
 export interface FolderOptions {
   path: string;
   limits?: SourceLimits;
   /** Milliseconds without a change before a change is reported, default 200: an editor writes a file in several steps. */
   quiet?: number;
-  /** Milliseconds without a change before what the folder lacks counts as removed, default 10,000. */
+  /**
+   * Milliseconds without a change before what the folder lacks counts as removed. A file that has changed counts after a
+   * fifth of it, at most after 2,000. Default 0: the folder counts as it is.
+   */
   settle?: number;
   /** The monotonic clock, in milliseconds. */
   now?: () => number;
+  /** Waits so many milliseconds by that clock, or until `signal` aborts. */
+  pause?: (wait: number, signal: AbortSignal) => Promise<void>;
 }
 
 interface Found {
@@ -40,14 +47,34 @@ interface Walk {
   hiddenLeft: number;
 }
 
+interface Contents {
+  found: readonly { path: string; bytes: Buffer | undefined }[];
+  hidden: readonly { path: string; bytes: Buffer | undefined }[];
+  skipped: readonly SkippedFile[];
+}
+
+/** The files of a folder as they are, whether they count or not. */
+interface Reading extends Contents {
+  found: ReadFile[];
+  hidden: ReadFile[];
+  skipped: SkippedFile[];
+}
+
 const mostHidden = 2_000;
+
+/** Milliseconds that a file has to stand still before it counts, at most: whoever edits waits for it. */
+const longestWait = 2_000;
+const shareOfSettle = 1 / 5;
 
 /** A plain folder, without Git: its files as they are now. */
 export class Folder implements RevisionSource {
   readonly #folder: string;
   readonly #limits: SourceLimits;
   readonly #stillness: Stillness;
+  readonly #whole: WholeFiles;
+  readonly #wait: number;
   readonly #now: () => number;
+  readonly #pause: (wait: number, signal: AbortSignal) => Promise<void>;
   readonly #watch: FolderWatch;
   #last: Revision | undefined;
 
@@ -55,7 +82,11 @@ export class Folder implements RevisionSource {
     this.#folder = resolve(options.path);
     this.#limits = options.limits ?? defaultLimits;
     this.#now = options.now ?? (() => performance.now());
-    const stillness = (this.#stillness = new Stillness(options.settle ?? 10_000, this.#now));
+    this.#pause = options.pause ?? ((wait, signal) => sleep(wait, undefined, { signal }));
+    const settle = options.settle ?? 0;
+    this.#wait = Math.min(settle * shareOfSettle, longestWait);
+    this.#whole = new WholeFiles(this.#wait, settle, this.#now);
+    const stillness = (this.#stillness = new Stillness(settle, this.#now));
     const onMove = (path: string): void => stillness.moved(path);
     this.#watch = new FolderWatch({ folder: this.#folder, quiet: options.quiet ?? 200, onMove });
   }
@@ -65,51 +96,65 @@ export class Folder implements RevisionSource {
   }
 
   async fetch(signal: AbortSignal): Promise<Revision> {
-    const began = this.#now();
     try {
-      const { looks, revision } = await this.#read(signal);
-      const settling = this.#stillness.seen({ looks, digest: revision.sha, began });
-      const last = this.#last;
-      const isSame = last?.sha === revision.sha;
-      if (isSame && isDeepStrictEqual(last.settling, settling)) return last;
-      // The same files stay the same objects.
-      const { settling: _before, ...read } = isSame ? last : revision;
-      this.#last = { ...read, ...(settling !== undefined && { settling }) };
-      return this.#last;
+      const first = await this.#look(signal);
+      // Nothing is followed yet: until then files that are there would be told as removed.
+      const isToWait = this.#last === undefined && first.settling?.changing !== undefined;
+      if (isToWait) await this.#pause(this.#wait, signal);
+      return (this.#last = this.#sameObject(isToWait ? await this.#look(signal) : first));
     } catch (error) {
       this.#stillness.lost();
       throw error;
     }
   }
 
-  async #read(signal: AbortSignal): Promise<{ looks: Map<string, string>; revision: Revision }> {
+  /** The same files stay the same objects. */
+  #sameObject(revision: Revision): Revision {
+    const last = this.#last;
+    if (last?.sha !== revision.sha) return revision;
+    const { settling } = revision;
+    if (isDeepStrictEqual(last.settling, settling)) return last;
+    const { settling: _before, ...read } = last;
+    return { ...read, ...(settling !== undefined && { settling }) };
+  }
+
+  /** Reads the folder: what counts of it, and whether it has settled. */
+  async #look(signal: AbortSignal): Promise<Revision> {
+    const began = this.#now();
+    const reading = await this.#read(signal);
+    const { files, changing } = this.#whole.seen(reading.found, began);
+    const settling = this.#stillness.seen({ looks: looksAt(reading), digest: digestOf(reading), began });
+    const { skipped } = reading;
+    const hidden = reading.hidden.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [{ path, bytes }]));
+    const sha = digestOf({ found: files, hidden, skipped });
+    const read = { id: `dir@sha256:${sha}`, sha, files, hidden, skipped };
+    if (settling === undefined) return read;
+    return { ...read, settling: { ...settling, ...(changing !== undefined && { changing }) } };
+  }
+
+  async #read(signal: AbortSignal): Promise<Reading> {
     const skipped: SkippedFile[] = [];
     const walk: Walk = { root: await this.#root(), skipped, hiddenLeft: mostHidden };
-    const found = (await this.#walk(walk, "", false)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    const walked = (await this.#walk(walk, "", false)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
     checkLimits(
-      found.filter((file) => !file.isHidden).map(({ facts }) => ({ bytes: Number(facts.size) })),
+      walked.filter((file) => !file.isHidden).map(({ facts }) => ({ bytes: Number(facts.size) })),
       this.#limits,
       this.#folder,
     );
-    const hash = createHash("sha256");
-    const files: RevisionFile[] = [];
-    const hidden: RevisionFile[] = [];
-    const looks = new Map<string, string>();
-    for (const { path, file, facts, isHidden: isLeftOut } of found) {
+    const [found, hidden]: [ReadFile[], ReadFile[]] = [[], []];
+    for (const { path, file, facts, isHidden: isLeftOut } of walked) {
       signal.throwIfAborted();
-      const bytes = await contents(file);
-      looks.set(path, `${file} ${looksOf(facts)}`);
-      if (typeof bytes === "string") {
-        if (!isLeftOut) skipped.push({ path, reason: bytes });
-        continue;
-      }
-      hash.update(`${path}\0${bytes.length}\0`).update(bytes);
-      (isLeftOut ? hidden : files).push({ path, bytes });
+      const look = `${file} ${looksOf(facts)}`;
+      const one = await contents(file);
+      if ("bytes" in one) (isLeftOut ? hidden : found).push({ path, look, bytes: one.bytes, age: ageOf(facts) });
+      else if (isLeftOut) continue;
+      else if (one.isChanging && this.#wait > 0)
+        // No two readings of it are the same.
+        found.push({ path, look: `${look} ${this.#now()}`, bytes: undefined, age: 0 });
+      else skipped.push({ path, reason: one.reason });
     }
-    this.#watch.followLinks(found.flatMap(({ file, isLink }) => (isLink ? [file] : [])));
-    for (const { path, reason } of skipped) if (!looks.has(path)) looks.set(path, reason);
-    const sha = hash.update(JSON.stringify(skipped)).digest("hex");
-    return { looks, revision: { id: `dir@sha256:${sha}`, sha, files, hidden, skipped } };
+    this.#watch.followLinks(walked.flatMap(({ file, isLink }) => (isLink ? [file] : [])));
+    return { found, hidden, skipped };
   }
 
   /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
@@ -178,22 +223,43 @@ export class Folder implements RevisionSource {
   }
 }
 
-/** The file's bytes at one moment, or why there are none: a file that is being written is not read yet. */
-async function contents(file: string): Promise<Buffer | string> {
+/** The file's bytes at one moment, or why there are none. */
+async function contents(file: string): Promise<{ bytes: Buffer } | { reason: string; isChanging: boolean }> {
   try {
     const before = await stat(file);
     const bytes = await readFile(file);
     const after = await stat(file);
     const stands = before.mtimeMs === after.mtimeMs && before.size === after.size && bytes.length === after.size;
-    return stands ? bytes : "a file that is being written: it is read again at the next turn";
+    if (stands) return { bytes };
+    return { reason: "a file that is being written: it is read again at the next turn", isChanging: true };
   } catch (error) {
-    return `a file that cannot be read: ${said(error)}`;
+    return { reason: `a file that cannot be read: ${said(error)}`, isChanging: false };
   }
 }
 
 /** Another text after each change of a file: one that took its place, was written, or got its old bytes and time back. */
 function looksOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+}
+
+/** Milliseconds since a file was changed, renamed or linked. */
+function ageOf({ mtimeMs, ctimeMs }: BigIntStats): number {
+  return Date.now() - Math.max(Number(mtimeMs), Number(ctimeMs));
+}
+
+/** What the files looked like from outside, and why some were not read, by path. */
+function looksAt({ found, hidden, skipped }: Reading): Map<string, string> {
+  const looks = new Map([...found, ...hidden].map(({ path, look }) => [path, look]));
+  for (const { path, reason } of skipped) if (!looks.has(path)) looks.set(path, reason);
+  return looks;
+}
+
+/** The hash of files, and of what was not read. */
+function digestOf({ found, hidden, skipped }: Contents): string {
+  const hash = createHash("sha256");
+  const files = [...found, ...hidden].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  for (const { path, bytes } of files) if (bytes !== undefined) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
+  return hash.update(JSON.stringify(skipped)).digest("hex");
 }
 
 function unreadable(folder: string, error: unknown): SourceError {

@@ -22,7 +22,7 @@ export class Stillness {
   #since = 0;
   #changed: string | undefined;
 
-  /** `settle`: milliseconds that the folder has to stand still. `now`: a monotonic clock, in milliseconds. */
+  /** `settle`: milliseconds that the folder has to stand still; 0 where it never waits. `now`: a monotonic clock, in milliseconds. */
   constructor(settle: number, now: () => number) {
     this.#settle = settle;
     this.#now = now;
@@ -49,7 +49,7 @@ export class Stillness {
       this.#changed = before && firstDifference(before.looks, reading.looks);
     }
     const at = this.#since + this.#settle;
-    if (reading.began >= at) return undefined;
+    if (this.#settle === 0 || reading.began >= at) return undefined;
     return { after: this.#settle, at, ...(this.#changed !== undefined && { changed: this.#changed }) };
   }
 }

@@ -1,9 +1,10 @@
 import { appendFile, mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Folder } from "../../../reconciler/git/folder/folder.ts";
-import { SourceError } from "../../../reconciler/git/revision.ts";
+import { type ChangingFiles, SourceError } from "../../../reconciler/git/revision.ts";
 
 const signal = new AbortController().signal;
 let path: string;
@@ -137,7 +138,8 @@ describe("a folder that may be half of a copy", () => {
 
   beforeEach(async () => {
     now = 0;
-    copied = new Folder({ path, settle: 10_000, now: () => now });
+    const pause = async (wait: number): Promise<void> => void (now += wait);
+    copied = new Folder({ path, settle: 10_000, now: () => now, pause });
     await write("a.yaml", "a");
     await write("sub/b.yaml", "b");
   });
@@ -177,7 +179,7 @@ describe("a folder that may be half of a copy", () => {
     await utimes(join(path, "a.yaml"), 1, 1);
     await settlingAt(0);
     await change();
-    expect(await settlingAt(9_000)).toEqual({ after: 10_000, at: 19_000, changed });
+    expect(await settlingAt(9_000)).toMatchObject({ after: 10_000, at: 19_000, changed });
     expect(await settlingAt(18_999)).toMatchObject({ changed });
     expect(await settlingAt(19_000)).toBeUndefined();
   });
@@ -195,6 +197,94 @@ describe("a folder that may be half of a copy", () => {
     await settlingAt(0);
     await write("growing.log", "line");
     expect(await settlingAt(10_000)).toBeUndefined();
+  });
+});
+
+/** What a reading says of one file that is written. */
+function changing(name: string, at: number): ChangingFiles {
+  return { paths: [name], after: 2_000, at, isBrief: true };
+}
+
+describe("a file that is written in parts", () => {
+  let now = 0;
+  let written: Folder;
+  let paused: number[];
+
+  const follow = (settle: number): void => {
+    [now, paused] = [0, []];
+    const pause = async (wait: number): Promise<void> => {
+      paused.push(wait);
+      now += wait;
+    };
+    written = new Folder({ path, settle, now: () => now, pause });
+  };
+
+  beforeEach(async () => {
+    follow(10_000);
+    await write("a.yaml", "whole");
+    await written.fetch(signal);
+  });
+
+  const at = async (time: number) => {
+    now = time;
+    const { files, settling } = await written.fetch(signal);
+    return [Object.fromEntries(files.map((file) => [file.path, file.bytes.toString()])), settling?.changing];
+  };
+  const whole = { "a.yaml": "whole" };
+
+  test("counts when it was read twice the same, two seconds apart; until then what it held before", async () => {
+    await write("a.yaml", "ha");
+    expect(await at(30_000)).toEqual([whole, changing("a.yaml", 32_000)]);
+    await appendFile(join(path, "a.yaml"), "lf");
+    expect(await at(31_999)).toEqual([whole, changing("a.yaml", 33_999)]);
+    expect(await at(33_998)).toEqual([whole, changing("a.yaml", 33_999)]);
+    expect(await at(33_999)).toEqual([{ "a.yaml": "half" }, undefined]);
+  });
+
+  test("counts for nothing before that where it is new, and nothing else waits for it", async () => {
+    await write("b.yaml", "ha");
+    await write("a.yaml", "else");
+    await at(30_000);
+    await appendFile(join(path, "b.yaml"), "lf");
+    expect(await at(31_000)).toEqual([whole, { ...changing("a.yaml", 32_000), paths: ["a.yaml", "b.yaml"] }]);
+    expect(await at(32_000)).toEqual([{ "a.yaml": "else" }, changing("b.yaml", 33_000)]);
+    expect(await at(33_000)).toEqual([{ "a.yaml": "else", "b.yaml": "half" }, undefined]);
+  });
+
+  test("is not waited for where its bytes are those that count, nor when it is removed", async () => {
+    await write("a.new", "whole");
+    await rename(join(path, "a.new"), join(path, "a.yaml"));
+    expect(await at(30_000)).toEqual([whole, undefined]);
+    await rm(join(path, "a.yaml"));
+    expect(await at(31_000)).toEqual([{}, undefined]);
+    await write("a.yaml", "half");
+    expect(await at(32_000)).toEqual([{}, changing("a.yaml", 34_000)]);
+  });
+
+  test("is not waited for by others when it is written all the time", async () => {
+    for (let time = 30_000; time < 40_000; time += 1_000) {
+      await appendFile(join(path, "a.yaml"), "x");
+      expect(await at(time)).toEqual([whole, changing("a.yaml", time + 2_000)]);
+    }
+    await appendFile(join(path, "a.yaml"), "x");
+    expect(await at(40_000)).toEqual([whole, { ...changing("a.yaml", 42_000), isBrief: false }]);
+  });
+
+  test("is waited for at the start, unless it is old", async () => {
+    expect(paused).toEqual([2_000]);
+    // By the clock of the machine it must be older than a fifth of that.
+    follow(5);
+    await sleep(10);
+    expect((await written.fetch(signal)).files).toHaveLength(1);
+    expect(paused).toEqual([]);
+  });
+
+  test("counts at once where nothing has to stand still", async () => {
+    follow(0);
+    for (const text of ["ha", "half"]) {
+      await write("a.yaml", text);
+      expect(await at(0)).toEqual([{ "a.yaml": text }, undefined]);
+    }
   });
 });
 

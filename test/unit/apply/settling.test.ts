@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Folder } from "../../../reconciler/git/folder/folder.ts";
+import { resultOf, untilRetry } from "../../../reconciler/status/turn.ts";
 import { dedupOf, pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 import { conditionOf, readyOf, signal, World } from "./world.ts";
 
@@ -53,6 +54,29 @@ describe("while a folder may be half of a copy", () => {
     world.source.settles(settling);
     await reconciler.turn("change", signal);
     expect(world.engine.effects).toContain(effect);
+  });
+
+  test("a file that has just changed keeps the source from being ready, and a turn follows when it may count", async () => {
+    const reconciler = await world.after(orders, ...others);
+    const token = reconciler.operator.reconcile();
+    const at = performance.now() + 2_000;
+    const changing = { paths: ["new.yaml"], after: 2_000, at, isBrief: true };
+    world.source.settles({ ...settling, changing });
+    const turn = await reconciler.turn("change", signal);
+    expect(resultOf(turn)).toBe("incomplete");
+    expect(untilRetry(turn)).toBeLessThanOrEqual(2_000);
+    const [ready, reconciling] = reconciler.snapshot().conditions;
+    expect([ready, reconciling]).toMatchObject([
+      { type: "Ready", status: "False", reason: "FolderChanging" },
+      { type: "Reconciling", status: "True" },
+    ]);
+    expect(ready!.message).toContain(
+      "these files have just changed, and count when they have stood still for 2 s, as they may be half of what is written: new.yaml",
+    );
+    expect(reconciler.snapshot().lastHandledReconcileAt).not.toBe(token);
+    world.source.settles({ ...settling, changing: { ...changing, isBrief: false } });
+    await reconciler.turn("poll", signal);
+    expect(reconciler.snapshot().lastHandledReconcileAt).toBe(token);
   });
 
   test("no limit of deletions is exceeded yet", async () => {
