@@ -15,7 +15,7 @@ import { noVariables, type Variables } from "./language/variables.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { followedAfter, followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
-import { filesOf, unreadPaths, type Revision, type RevisionSource } from "./git/revision.ts";
+import { filesOf, unreadPaths, withoutWaiting, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
 import { isStopByOperator, type Plan } from "./plan/change.ts";
 import type { Level } from "./plan/level.ts";
@@ -257,6 +257,7 @@ export class Reconciler {
         desired: await this.#loader.load(filesOf(revision), signal, variables, unreadPaths(revision)),
       };
     turn.desired = this.#planner.desiredOf(this.#loaded.desired);
+    turn.revision = withoutWaiting(revision, turn.desired.ignored ?? []);
     this.#telemetry.revisionLoaded(turn);
   }
 

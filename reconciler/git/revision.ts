@@ -40,8 +40,42 @@ export interface Settling {
   at: number;
   /** What changed last. Absent where nothing has since the folder is followed. */
   changed?: string;
+  /** The files that changed so lately, in this order. */
+  recent: RecentChange[];
+  /** The same as `at` for the folder as a whole, which was read for the first time. Absent where that is over. */
+  start?: number;
   /** Files that do not count as they are yet; absent where there are none. */
   changing?: ChangingFiles;
+}
+
+export interface RecentChange {
+  path: string;
+  /** When the folder has stood still since, by the monotonic clock of the process. */
+  at: number;
+}
+
+/** Undefined where nothing is waited for. */
+export function settlingAfter(after: number, recent: RecentChange[], start?: number): Settling | undefined {
+  const last = recent.at(-1);
+  const at = Math.max(start ?? -Infinity, last?.at ?? -Infinity);
+  if (after === 0 || at === -Infinity) return undefined;
+  return { after, at, ...(last && { changed: last.path }), recent, ...(start !== undefined && { start }) };
+}
+
+/** A revision whose `ignored` files are not waited for: no pipeline is read from them. */
+export function withoutWaiting(revision: Revision, ignored: readonly string[]): Revision {
+  const { settling, ...rest } = revision;
+  if (settling === undefined || ignored.length === 0) return revision;
+  const left = new Set(ignored);
+  const counted = settlingAfter(
+    settling.after,
+    settling.recent.filter(({ path }) => !left.has(path)),
+    settling.start,
+  );
+  const paths = settling.changing?.paths.filter((path) => !left.has(path)) ?? [];
+  const changing = settling.changing && paths.length > 0 ? { ...settling.changing, paths } : undefined;
+  if (counted === undefined) return rest;
+  return { ...rest, settling: { ...counted, ...(changing && { changing }) } };
 }
 
 /**
@@ -63,9 +97,19 @@ export function filesOf({ files, hidden = [] }: Revision): RevisionFile[] {
   return [...files, ...hidden];
 }
 
-/** The paths of what was not read, as patterns name them: a folder, or what may be one, also with a slash at its end. */
-export function unreadPaths({ skipped }: Pick<Revision, "skipped">): string[] {
-  return skipped.flatMap(({ path }) => [path, `${path}/`]);
+/**
+ * The paths of what was not read, as patterns name them: a folder, or what may be one, also with a slash at its end; and
+ * files of a folder that changed lately, which may be gone.
+ */
+export function unreadPaths({
+  skipped,
+  settling,
+  files = [],
+}: Pick<Revision, "skipped"> & Partial<Revision>): string[] {
+  const known = new Set(files.map(({ path }) => path));
+  const lately = [...(settling?.recent.map(({ path }) => path) ?? []), ...(settling?.changing?.paths ?? [])];
+  const gone = [...new Set(lately)].filter((path) => path !== "" && !known.has(path));
+  return [...skipped.flatMap(({ path }) => [path, `${path}/`]), ...gone];
 }
 
 /** A valid signature. It covers the files of this commit, and not earlier commits. */

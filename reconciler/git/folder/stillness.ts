@@ -1,4 +1,4 @@
-import type { Settling } from "../revision.ts";
+import { type RecentChange, type Settling, settlingAfter } from "../revision.ts";
 
 /** One reading of a folder. */
 export interface Reading {
@@ -18,9 +18,10 @@ export class Stillness {
   readonly #settle: number;
   readonly #now: () => number;
   #seen: Reading | undefined;
-  /** When the folder moved last, as far as is known. */
+  /** When the folder was first read, or moved in a way that no file tells. */
   #since = 0;
-  #changed: string | undefined;
+  /** When each file moved last, the newest at the end. */
+  readonly #changed = new Map<string, number>();
 
   /** `settle`: milliseconds that the folder has to stand still; 0 where it never waits. `now`: a monotonic clock, in milliseconds. */
   constructor(settle: number, now: () => number) {
@@ -30,36 +31,33 @@ export class Stillness {
 
   /** Notes a change that was reported, which two readings may not show: a file that is removed and comes back. */
   moved(path: string): void {
-    this.#since = this.#now();
-    this.#changed = path;
+    this.#changed.delete(path);
+    this.#changed.set(path, this.#now());
   }
 
   /** Forgets what was seen: the folder cannot be read. */
   lost(): void {
     this.#seen = undefined;
-    this.#changed = undefined;
+    this.#changed.clear();
   }
 
   /** Takes a reading that has just ended. Undefined where the folder has settled. */
   seen(reading: Reading): Settling | undefined {
     const before = this.#seen;
     this.#seen = reading;
-    if (before === undefined || !isSame(before, reading)) {
-      this.#since = this.#now();
-      this.#changed = before && firstDifference(before.looks, reading.looks);
-    }
-    const at = this.#since + this.#settle;
-    if (this.#settle === 0 || reading.began >= at) return undefined;
-    return { after: this.#settle, at, ...(this.#changed !== undefined && { changed: this.#changed }) };
+    const changed = before === undefined ? [] : differences(before.looks, reading.looks);
+    for (const path of changed) this.moved(path);
+    if (changed.length === 0 && before?.digest !== reading.digest) this.#since = this.#now();
+    for (const [path, since] of this.#changed) if (reading.began >= since + this.#settle) this.#changed.delete(path);
+    const recent = [...this.#changed].map(([path, since]): RecentChange => ({ path, at: since + this.#settle }));
+    const start = this.#since + this.#settle;
+    return settlingAfter(this.#settle, recent, reading.began < start ? start : undefined);
   }
 }
 
-function isSame(before: Reading, now: Reading): boolean {
-  return before.digest === now.digest && firstDifference(before.looks, now.looks) === undefined;
-}
-
-function firstDifference(before: Reading["looks"], now: Reading["looks"]): string | undefined {
-  for (const [path, text] of now) if (before.get(path) !== text) return path;
-  for (const path of before.keys()) if (!now.has(path)) return path;
-  return undefined;
+/** The paths whose looks differ, the first of them last: it is told. */
+function differences(before: Reading["looks"], now: Reading["looks"]): string[] {
+  const other = [...now].flatMap(([path, text]) => (before.get(path) === text ? [] : [path]));
+  const gone = [...before.keys()].filter((path) => !now.has(path));
+  return [...other, ...gone].toReversed();
 }

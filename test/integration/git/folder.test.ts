@@ -150,8 +150,8 @@ describe("a folder that may be half of a copy", () => {
   };
 
   test("has settled when it was read twice the same, and stood still in between", async () => {
-    expect(await settlingAt(5)).toEqual({ after: 10_000, at: 10_005 });
-    expect(await settlingAt(10_004)).toEqual({ after: 10_000, at: 10_005 });
+    expect(await settlingAt(5)).toMatchObject({ after: 10_000, at: 10_005 });
+    expect(await settlingAt(10_004)).toMatchObject({ after: 10_000, at: 10_005 });
     const waiting = await copied.fetch(signal);
     expect(await settlingAt(10_005)).toBeUndefined();
     const settled = await copied.fetch(signal);
@@ -190,7 +190,7 @@ describe("a folder that may be half of a copy", () => {
     await rename(path, `${path}-away`);
     await expect(copied.fetch(signal)).rejects.toThrow(SourceError);
     await rename(`${path}-away`, path);
-    expect(await settlingAt(20_000)).toEqual({ after: 10_000, at: 30_000 });
+    expect(await settlingAt(20_000)).toMatchObject({ after: 10_000, at: 30_000 });
   });
 
   test("waits for no file that is none of a pipeline", async () => {

@@ -6,7 +6,8 @@ import { resultOf, untilRetry } from "../../../reconciler/status/turn.ts";
 import { dedupOf, pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 import { conditionOf, readyOf, signal, World } from "./world.ts";
 
-const settling = { after: 10_000, at: 0, changed: "sub/b.yaml" };
+const recent = [{ path: "sub/b.yaml", at: 0 }];
+const settling = { after: 10_000, at: 0, changed: "sub/b.yaml", recent };
 const others: PipelineText[] = [{ id: "other-1" }, { id: "other-2" }];
 const orders: PipelineText = { id: "orders", transforms: [dedupOf("id")] };
 const streamOf = (messages: number) => ({
@@ -110,6 +111,29 @@ describe("while a folder may be half of a copy", () => {
     await reconciler.turn("change", signal);
     expect(readyOf(reconciler)).toEqual(["False", "SourceChanged", "Stalled"]);
   });
+});
+
+test("what .sluiceignore names is not waited for, though it is written, removed and new all the time", async () => {
+  const folder = join(world.dataDir, "pipelines");
+  await mkdir(join(folder, "gen"), { recursive: true });
+  for (const one of [orders, ...others]) await writeFile(join(folder, `${one.id}.yaml`), pipelineText(one));
+  for (const path of [".sluiceignore", "gen/old.yaml", "gen/a.yaml"]) await writeFile(join(folder, path), "gen/\n");
+  let now = 0;
+  const pause = async (wait: number): Promise<void> => void (now += wait);
+  const source = new Folder({ path: folder, settle: 10_000, now: () => now, pause });
+  const reconciler = world.reconciler({ source });
+  await reconciler.turn("start", signal);
+  now = 20_000;
+  await rm(join(folder, "orders.yaml"));
+  await reconciler.turn("poll", signal);
+  expect(readyOf(reconciler)).toEqual(["False", "FolderChanging", "Reconciling"]);
+  now = 30_000;
+  await writeFile(join(folder, "gen/a.yaml"), "more: true");
+  await writeFile(join(folder, "gen/new.yaml"), "new: true");
+  await rm(join(folder, "gen/old.yaml"));
+  const turn = await reconciler.turn("poll", signal);
+  expect(world.engine.effects).toContain("delete orders");
+  expect(turn.revision!.settling).toBeUndefined();
 });
 
 test("a removal is carried out when the folder has settled, long before the next poll", async () => {
