@@ -136,6 +136,24 @@ test("what .sluiceignore names is not waited for, though it is written, removed 
   expect(turn.revision!.settling).toBeUndefined();
 });
 
+test.each<[string, number, "True" | "False", string | undefined]>([
+  ["of more than 1 MiB is refused, and deletions wait", 1.1, "False", "PruneHeld"],
+  ["of more than 4 MiB is not read, and the source is ready", 4.1, "True", undefined],
+])("a file %s", { tags: ["rest"] }, async (_title, size, isReady, kept) => {
+  const folder = join(world.dataDir, "pipelines");
+  await mkdir(folder);
+  for (const one of [orders, ...others]) await writeFile(join(folder, `${one.id}.yaml`), pipelineText(one));
+  await writeFile(join(folder, "data.yaml"), `text: ${"x".repeat(size * 1024 * 1024)}\n`);
+  const reconciler = world.reconciler({ source: new Folder({ path: folder }) });
+  await reconciler.turn("start", signal);
+  expect(reconciler.snapshot().conditions[0]).toMatchObject({ type: "Ready", status: isReady });
+  await rm(join(folder, "orders.yaml"));
+  await reconciler.turn("change", signal);
+  expect(world.engine.pipelines.has("orders")).toBe(kept !== undefined);
+  const ready = reconciler.snapshot().pipelines.find((one) => one.pipeline_id === "orders")?.conditions[0];
+  expect(ready?.reason).toBe(kept);
+});
+
 test("a removal is carried out when the folder has settled, long before the next poll", async () => {
   const folder = join(world.dataDir, "pipelines");
   await mkdir(folder);
