@@ -42,6 +42,7 @@ describe("a range of versions takes the newest tag", () => {
     [">=1.0.0-0", "v2.0.0-rc.10"],
     ["~2.0.0-rc.1", "v2.0.0-rc.10"],
     ["<=2.0.0-rc.9 >=1", "v2.0.0-rc.1"],
+    [">=01.04.00 <1.09", "v1.4.2"],
   ])("%s: %s", (text, tag) => {
     expect(isTagChoice(text)).toBe(true);
     expect(chosen(text)).toBe(tag);
@@ -84,7 +85,16 @@ test.each(["v1.0", "release/1", "1.x", "a=b"])("%s is the name of a tag", (text)
   expect(isTagChoice(text)).toBe(false);
 });
 
-test.each(["-*", "a b", ">=", "^", "~x1", "a?*", "1.2-rc*||", "*".repeat(9), `${"1 ".repeat(150)}*`, ">=1.2-rc"])(
-  "%j is neither",
-  (text) => expect(readTagChoice(text)).toBeUndefined(),
-);
+test.each([
+  "-*",
+  "a b",
+  ">=",
+  "^",
+  "~x1",
+  "a?*",
+  ">= and < 2",
+  "1.2-rc*||",
+  "*".repeat(9),
+  `${"1 ".repeat(150)}*`,
+  ">=1.2-rc",
+])("%j is neither", (text) => expect(readTagChoice(text)).toBeUndefined());
