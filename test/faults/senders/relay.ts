@@ -7,11 +7,22 @@ import { isOpen } from "../../support/ports.ts";
 export interface Exchanges {
   /** Requests that have begun to leave. */
   requests: number;
-  /** Answers that came back and refuse the request. */
+  /** Answers that came back and refuse the request, while the sender still waited for one. */
   refusals: number;
 }
 
 type Count = (chunk: Buffer) => void;
+
+/**
+ * What a sender waits for no more. A proxy answers it all the same, in its own words, when what is behind it was told
+ * that the sender has gone.
+ */
+interface GivenUp {
+  /** The sender has ended its connection. */
+  hasGone: boolean;
+  /** Streams of HTTP/2 that it has reset. */
+  streams: Set<number>;
+}
 
 /** Milliseconds between two looks whether what is behind the relay listens again. */
 const lookAgain = 20;
@@ -63,8 +74,10 @@ export class Relay {
     receiver.once("error", (error: NodeJS.ErrnoException) => {
       if (error.code === "ECONNREFUSED") void this.#awayUntilOpen();
     });
-    const asked = this.#isHttp2 ? requestsOfHttp2(this.exchanges) : requestsOfHttp1(this.exchanges);
-    const answered = this.#isHttp2 ? refusalsOfHttp2(this.exchanges) : refusalsOfHttp1(this.exchanges);
+    const givenUp: GivenUp = { hasGone: false, streams: new Set() };
+    for (const way of ["end", "close"]) sender.once(way, () => (givenUp.hasGone = true));
+    const asked = this.#isHttp2 ? requestsOfHttp2(this.exchanges, givenUp) : requestsOfHttp1(this.exchanges);
+    const answered = (this.#isHttp2 ? refusalsOfHttp2 : refusalsOfHttp1)(this.exchanges, givenUp);
     this.#pass(sender, receiver, asked);
     this.#pass(receiver, sender, answered);
   }
@@ -108,10 +121,11 @@ function requestsOfHttp1(exchanges: Exchanges): Count {
 /** With 502 and 504 a proxy says that it got no answer: the request may be stored. */
 const refusing = ["4", "500", "501", "503"];
 
-function refusalsOfHttp1(exchanges: Exchanges): Count {
-  const classes = refusing
-    .map((status) => `HTTP/1.1 ${status}`)
-    .map((status) => occurrences(status, () => (exchanges.refusals += 1)));
+function refusalsOfHttp1(exchanges: Exchanges, givenUp: GivenUp): Count {
+  const refused = (): void => {
+    if (!givenUp.hasGone) exchanges.refusals += 1;
+  };
+  const classes = refusing.map((status) => occurrences(`HTTP/1.1 ${status}`, refused));
   return (chunk) => {
     for (const count of classes) count(chunk);
   };
@@ -120,11 +134,13 @@ function refusalsOfHttp1(exchanges: Exchanges): Count {
 const preface = 24;
 const headers = 0x1;
 const data = 0x0;
+const reset = 0x3;
 const endsStream = 0x1;
 
-function requestsOfHttp2(exchanges: Exchanges): Count {
+function requestsOfHttp2(exchanges: Exchanges, givenUp: GivenUp): Count {
   const streams = new Set<number>();
   return frames(preface, (type, _flags, stream) => {
+    if (type === reset) givenUp.streams.add(stream);
     if (type !== headers || streams.has(stream)) return;
     streams.add(stream);
     exchanges.requests += 1;
@@ -132,9 +148,10 @@ function requestsOfHttp2(exchanges: Exchanges): Count {
 }
 
 /** A call that is refused ends without a message (gRPC over HTTP/2, Responses). */
-function refusalsOfHttp2(exchanges: Exchanges): Count {
+function refusalsOfHttp2(exchanges: Exchanges, givenUp: GivenUp): Count {
   const withMessage = new Set<number>();
   return frames(0, (type, flags, stream) => {
+    if (givenUp.hasGone || givenUp.streams.has(stream)) return;
     if (type === data) withMessage.add(stream);
     else if (type === headers && (flags & endsStream) !== 0 && !withMessage.delete(stream)) exchanges.refusals += 1;
   });
