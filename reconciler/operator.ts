@@ -43,7 +43,7 @@ export interface Rollback {
 export interface OperatorDependencies {
   source: PinnedSource;
   engine: ObservedEngine;
-  inventory: Pick<Inventory, "follow" | "save">;
+  inventory: Pick<Inventory, "state" | "follow" | "save">;
   holds: Holds;
   status: Status;
   requests: Requests;
@@ -149,12 +149,13 @@ export class Operator {
     return this.#suspensionResult(pipeline_id, hold);
   }
 
-  /** Stops a pipeline without a commit for so many milliseconds. Throws HoldError where no file describes it. */
+  /**
+   * Stops a pipeline without a commit for so many milliseconds. Throws HoldError for one that was not created from this
+   * source, and that no file describes.
+   */
   async stop(pipeline_id: string, milliseconds: number, asker: Asker): Promise<SuspensionResult> {
-    const { holds, described, telemetry } = this.#dependencies;
-    if (!described().some((one) => one.pipeline_id === pipeline_id)) {
-      throw new HoldError(`${printable(pipeline_id)}: expected a pipeline that a valid file describes, found none`);
-    }
+    const { holds, telemetry } = this.#dependencies;
+    this.#mustBeOurs(pipeline_id);
     if (!(milliseconds > 0 && milliseconds <= longestStop)) {
       throw new HoldError(`--for: expected a time of at most 30 days, found ${milliseconds} ms`);
     }
@@ -162,6 +163,18 @@ export class Operator {
     const hold = await holds.stop(pipeline_id, { ...asker, until });
     telemetry.stopped(pipeline_id, hold);
     return this.#suspensionResult(pipeline_id, hold);
+  }
+
+  /** Its file may be one that cannot be used, or gone: what runs has to be stopped in time, whatever the reason. */
+  #mustBeOurs(pipeline_id: string): void {
+    const { engine, inventory, described } = this.#dependencies;
+    const isThere = engine.list().some((one) => one.pipeline_id === pipeline_id);
+    const isOwned = isThere && Object.hasOwn(inventory.state.pipelines, pipeline_id);
+    if (isOwned || described().some((one) => one.pipeline_id === pipeline_id)) return;
+    const found = isThere ? "one that was not" : "none";
+    throw new HoldError(
+      `${printable(pipeline_id)}: expected a pipeline that was created from this source, found ${found}; "sluice get" lists them`,
+    );
   }
 
   /**

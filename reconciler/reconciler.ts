@@ -59,6 +59,10 @@ const defaultApplyTimeout = 10_000;
 /** Milliseconds that what an operator ordered waits for the source, which may bring another commit with it. */
 const orderPatience = 1_000;
 
+/** What is known where no file was read since the start of this process. */
+const noFiles = { sha: "", files: [], skipped: [] };
+const noDesire: DesiredState = { pipelines: [], refused: [], problems: [] };
+
 /** Triggers that wait for the back-off of a failed source. A person, or a change, does not wait. */
 const respectsBackOff: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
 
@@ -304,15 +308,17 @@ export class Reconciler {
     };
   }
 
-  /** Makes the stops of an operator where no new plan can be made, by the newest files that could be read. */
+  /** Makes the stops of an operator where no new plan can be made, by the newest files that could be read, or without any. */
   async #stopAllTheSame(signal: AbortSignal): Promise<void> {
-    const known = this.#loaded;
-    if (known === undefined || signal.aborted || Object.keys(this.#holds.state.stops ?? {}).length === 0) return;
+    if (signal.aborted || Object.keys(this.#holds.state.stops ?? {}).length === 0) return;
+    const id = this.#inventory.state.last_attempted_revision ?? "none";
+    const { revision, desired } = this.#loaded ?? { revision: { ...noFiles, id }, desired: noDesire };
     try {
-      const made = await this.#planner.make(known.revision, this.#planner.desiredOf(known.desired));
+      const made = await this.#planner.make(revision, this.#planner.desiredOf(desired));
       const plan = made.whileSuspended;
-      if (plan?.changes.some(isStopByOperator) === true)
-        await this.#apply.carryOut(this.#orderOf(made, plan, known.revision), signal);
+      if (plan?.changes.some(isStopByOperator) !== true) return;
+      const partial = this.#loaded === undefined ? ({ isPartial: true } as const) : {};
+      await this.#apply.carryOut({ ...this.#orderOf(made, plan, revision), ...partial }, signal);
     } catch {
       // What ended the turn is told.
     }

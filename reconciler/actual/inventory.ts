@@ -22,6 +22,8 @@ export interface InventoryEntry {
   terminated?: true;
   /** Its deletion was begun, and is completed unless its file is restored. */
   ending?: true;
+  /** It ran when an operator stopped it: it runs again after that, also where no file says so. */
+  stopped?: true;
   /** How often it was corrected lately after a drift, oldest first. */
   corrections?: Correction[];
   /** These fields drifted again and again: they are no longer corrected. */

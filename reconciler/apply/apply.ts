@@ -3,7 +3,7 @@ import { healthOf } from "../actual/snapshot.ts";
 import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { wishOf } from "../desired/fingerprint.ts";
-import { doesSomething, isReplacing } from "../plan/change.ts";
+import { doesSomething, isReplacing, isStopByOperator } from "../plan/change.ts";
 import type { Action, Change, Plan } from "../plan/change.ts";
 import { reasonText } from "../plan/render/index.ts";
 import { Backoff } from "./backoff.ts";
@@ -40,6 +40,8 @@ export interface Order {
   suspended: ReadonlySet<string>;
   /** Milliseconds that the turn waits for slow changes. They go on after it. */
   applyTimeout: number;
+  /** The files are not known: the plan says nothing about what it does not change. */
+  isPartial?: true;
 }
 
 /**
@@ -89,8 +91,10 @@ export class Apply {
    * Brings the inventory up to date before anything is done. A pipeline is owned before it is created, so that a crash
    * between the two leaves no pipeline that is never pruned.
    */
-  #note({ plan, desired, origin: { revision } }: Order): void {
+  #note({ plan, desired, origin: { revision }, isPartial }: Order): void {
     const { inventory, engine, operations, telemetry } = this.#options;
+    for (const change of plan.changes) this.#noteStop(change);
+    if (isPartial === true) return;
     noteDeletions(inventory, plan, revision);
     operations.settle(
       plan.changes,
@@ -115,6 +119,19 @@ export class Apply {
       inventory.release(id);
       // Its creation may have failed, and nobody asks for it any more.
       engine.recreating(id, false);
+    }
+  }
+
+  /** Before a pipeline is stopped by an operator it is noted that it ran, until it is seen to run again. */
+  #noteStop(change: Change): void {
+    const { inventory, engine } = this.#options;
+    const { pipeline_id, cause } = change;
+    const entry = Object.hasOwn(inventory.state.pipelines, pipeline_id) && inventory.state.pipelines[pipeline_id];
+    if (!entry || this.#jobs.has(pipeline_id)) return;
+    if (isStopByOperator(change)) inventory.own(pipeline_id, { ...entry, stopped: true });
+    else if (cause === "InSync" || healthOf(engine, pipeline_id)?.overall_status === "Running") {
+      const { stopped: _stopped, ...rest } = entry;
+      inventory.own(pipeline_id, rest);
     }
   }
 

@@ -1,6 +1,6 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { type Change, doesSomething, isStopByOperator, placeOf } from "../plan/change.ts";
+import { type Cause, type Change, doesSomething, isStopByOperator, placeOf } from "../plan/change.ts";
 import type { NoOp, Plan, WantedState } from "../plan/change.ts";
 import { nothing, plan, withInterrupted } from "../plan/decide/index.ts";
 import type { Reason } from "../plan/reason.ts";
@@ -10,7 +10,8 @@ import type { Hold, HoldsState, StopHold } from "./hold.ts";
 /**
  * The plan without changes of the pipelines that an operator suspended, as if their files suspended them; they are not
  * deleted either if their files are removed. A pipeline that an operator stopped is stopped first, whatever else would be
- * done or keeps it from being done; the plans after that are those of a pipeline whose file asks for `Stopped`.
+ * done or keeps it from being done; the plans after that are those of a pipeline whose file asks for `Stopped`. When that
+ * is over it runs again, also where its file cannot be used, or is gone and it is kept.
  */
 export function planWithHolds(
   actual: ActualState,
@@ -20,12 +21,16 @@ export function planWithHolds(
   const stopped = wanted.pipelines.map((one) => asStopped(one, holds));
   const pipelines = stopped.map((one) => asSuspended(one, holds));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
+  const states = new Map(pipelines.map((one) => [one.pipeline_id, one.directives.state]));
   const held = changes.map((change) => {
     const { pipeline_id } = change;
     const stop = stopOf(holds, pipeline_id);
     if (stop !== undefined && isToStop(pipeline_id, actual)) return stopFirst(stop, change);
-    const left = leftAlone(change, ownHold(holds, pipeline_id));
-    return stop === undefined ? left : stoppedBy(stop, left);
+    const hold = ownHold(holds, pipeline_id);
+    const left = leftAlone(change, hold);
+    if (stop !== undefined) return stoppedBy(stop, left);
+    const state = states.get(pipeline_id) ?? "Running";
+    return hold === undefined && state === "Running" && isToRunAgain(left, actual) ? afterStop(left) : left;
   });
   return { plan: { ...rest, changes: held }, pipelines: stopped };
 }
@@ -68,6 +73,24 @@ function asSuspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeli
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
 
+/** Causes for which a pipeline is left as it is, and was left running before an operator stopped it. */
+const leftRunning: ReadonlySet<Cause> = new Set<Cause>(["InvalidFile", "PruneDisabled", "PruneHeld"]);
+/** Refusals that are about a deletion which has begun. */
+const ended: ReadonlySet<Cause> = new Set<Cause>(["EventsHeld", "GroupBehind", "DeadLettersHeld"]);
+
+/** Whether an operator stopped it, and nothing is done about that. */
+function isToRunAgain({ pipeline_id, kind, cause }: Change, { pipelines, owned, busy }: ActualState): boolean {
+  const entry = Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id] : undefined;
+  const wasStopped = entry?.stopped === true && entry.ending !== true && !busy.has(pipeline_id);
+  if (!wasStopped || pipelines.get(pipeline_id)?.status !== "Stopped") return false;
+  return kind === "refuse" ? !ended.has(cause) : kind === "no-op" && leftRunning.has(cause);
+}
+
+function afterStop(change: Change): Change {
+  const why = { code: "StopOver", facts: { of: change.why } } as const;
+  return { ...placeOf(change), ...nothing(), kind: "resume", cause: "StateWished", why, calls: ["resume"] };
+}
+
 /** The stop alone; the next plan has the rest of the change. */
 function stopFirst(stop: StopHold, change: Change): Change {
   const { missing_secret } = change;
@@ -90,13 +113,17 @@ function stoppedBy(stop: StopHold, change: Change): Change {
   const why = whyStopped(stop);
   if (change.kind === "stop") return { ...change, why };
   if (change.kind === "no-op" && change.cause === "InSync") return { ...change, cause: "StoppedByOperator", why };
-  const runsForIt = (change.kind === "delete" || change.kind === "recreate") && change.calls.includes("resume");
+  const isEnd = change.kind === "delete" || change.kind === "recreate";
+  const runsForIt = isEnd
+    ? change.calls.includes("resume")
+    : change.kind === "resume" && change.cause === "Interrupted";
   if (!runsForIt) return change;
   const waiting = { ...why, facts: { ...why.facts, waits: change.why } };
   return { ...placeOf(change), ...nothing(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
 }
 
-function whyStopped(stop: StopHold): Extract<Reason, { code: "StoppedByOperator" }> {
+/** Who stopped it, why and until when. */
+export function whyStopped(stop: StopHold): Extract<Reason, { code: "StoppedByOperator" }> {
   return { code: "StoppedByOperator", facts: { ...asked(stop), until: stop.until } };
 }
 

@@ -58,6 +58,8 @@ export interface ReasonFacts {
   /** `waits`: what would be done. Absent where there is nothing to do. */
   SuspendedByFile: { waits?: Reason };
   SuspendedByOperator: Suspension & { pipeline_id: string; waits?: Reason };
+  /** An operator's stop is over, and no file says what then. */
+  StopOver: { of: Reason };
   /** `waits`: why the change that waits for the end of the stop would be made. */
   StoppedByOperator: Suspension & { until: string; waits?: Reason };
   SuspendedFileGone: Gone;

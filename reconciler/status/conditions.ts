@@ -53,6 +53,8 @@ export interface Observation {
   wished?: WishedState;
   /** The suspension, where there is one. */
   suspended?: Condition;
+  /** Who stopped it, why and until when, where it does not run for that. */
+  stopped?: string;
 }
 
 /** The conditions of a pipeline. */
@@ -105,9 +107,9 @@ const stances: Readonly<Record<Stance, string>> = {
 };
 
 /** The drifted fields with their values in the file and in the engine, until they are corrected. */
-function drifted({ change: { cause, why, drift, fields }, outcome }: Observation): Condition[] {
-  if (cause === "StoppedByOperator")
-    return [{ type: "Drifted", status: "True", reason: cause, message: reasonText(why) }];
+function drifted({ change: { cause, why, drift, fields }, outcome, stopped }: Observation): Condition[] {
+  const stop = cause === "StoppedByOperator" ? reasonText(why) : stopped;
+  if (stop !== undefined) return [{ type: "Drifted", status: "True", reason: "StoppedByOperator", message: stop }];
   if (drift === undefined || outcome?.result === "applied") return [];
   const shown = fields.slice(0, 5).map(({ path, from, to, secret }) => {
     const values = secret === true ? "a secret" : `${text(from)} in the engine, ${text(to)} in its file`;
@@ -138,7 +140,7 @@ function retry({ message = "", next_attempt }: Outcome): string {
 }
 
 /** Ready compares the status in the engine with the state that the file asks for. */
-function fromHealth({ change, health, wished }: Observation): Condition {
+function fromHealth({ change, health, wished, stopped }: Observation): Condition {
   if (health === undefined) return ready("False", "NotFound", "the pipeline does not exist in the engine");
   const { overall_status: status, paused, failure } = health;
   const isNoted = notes.has(change.cause) || change.drift?.stance === "report";
@@ -151,6 +153,8 @@ function fromHealth({ change, health, wished }: Observation): Condition {
   if (status === "Running" && (wished ?? status) === "Running") {
     return ready("True", isNoted ? change.cause : "ReconciliationSucceeded", `it runs${note}`);
   }
+  if (stopped !== undefined && wished === undefined)
+    return ready("False", "StoppedByOperator", `it is ${status}; ${stopped}${note}`);
   if (status === (wished ?? status) && (status === "Stopped" || status === "Terminated")) {
     return ready("True", status, `it is ${status}${wished === undefined ? "" : ", as its file says"}${note}`);
   }

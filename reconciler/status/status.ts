@@ -6,11 +6,12 @@ import type { WishedState } from "../desired/desired-state.ts";
 import type { SkippedFile, SourceDescription } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { Holds } from "../holds/holds.ts";
-import { ownHold } from "../holds/hold.ts";
+import { whyStopped } from "../holds/held-plan.ts";
+import { ownHold, stopOf } from "../holds/hold.ts";
 import { documentCount } from "../desired/desired-state.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Change } from "../plan/change.ts";
-import { shownChange } from "../plan/render/index.ts";
+import { reasonText, shownChange } from "../plan/render/index.ts";
 import type { ShownChange } from "../plan/render/index.ts";
 import type { Problem } from "../language/problem.ts";
 import { conditionsOf, sourceConditions } from "./conditions.ts";
@@ -201,11 +202,13 @@ export class Status {
     const { state } = this.#options.holds;
     const hold = ownHold(state, pipeline_id);
     const suspended = suspensionOf(change, hold, state.everything);
+    const stop = health?.overall_status === "Running" ? undefined : stopOf(state, pipeline_id);
     const observation = {
       ...entry,
       busy: busy.has(pipeline_id),
       ...(health && { health }),
       ...(suspended && { suspended }),
+      ...(stop && { stopped: reasonText(whyStopped(stop)) }),
     };
     const revision = this.#options.inventory.state.pipelines[pipeline_id]?.revision;
     return {

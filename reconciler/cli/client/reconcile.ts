@@ -32,14 +32,15 @@ type Awaited = "a turn" | "the files";
 const paths: Readonly<Record<Awaited, string>> = { "a turn": "/control/v1/turn", "the files": "/control/v1/reconcile" };
 
 /**
- * Shows what an operator asked for; with `--wait` after a turn that carried it out, with what that turn found. Ends with
- * 1 if the turn failed, and where `the files` are awaited as `sluice reconcile --wait` does.
+ * Shows what an operator asked for; with `--wait` after a turn that carried it out, with what that turn found. Ends where
+ * `the files` are awaited as `sluice reconcile --wait` does, else with 1 if `leftOver` gives what was not done.
  */
 export async function showCarriedOut(
   invocation: Invocation,
   done: object,
   text: () => string,
   awaited: Awaited,
+  leftOver: () => Promise<string | undefined> = async () => undefined,
 ): Promise<ExitCode> {
   if (!invocation.settings.isOn("wait")) return show(invocation, done, text);
   let answer: ReconcileAnswer;
@@ -50,15 +51,16 @@ export async function showCarriedOut(
     show(invocation, done, text);
     throw error;
   }
-  const found = (): string[] => (awaited === "the files" ? lines(answer) : turnLines(answer)).map(printable);
+  const left = awaited === "the files" ? undefined : await leftOver();
+  const found = (): string[] => (awaited === "the files" ? lines(answer) : turnLines(answer, left)).map(printable);
   show(invocation, { ...done, reconcile: answer }, () => [text(), ...found()].join("\n"));
   if (awaited === "the files") return codes[endingOf(answer)];
-  return answer.error === undefined ? 0 : 1;
+  return left === undefined ? 0 : 1;
 }
 
-/** Of a turn alone: others than the pipeline in question may differ from their files. */
-function turnLines({ error }: ReconcileAnswer): string[] {
-  return [error === undefined ? "It is carried out." : `The turn failed: ${error}`];
+/** Of a turn alone: others than the pipeline in question may differ from their files, which may be unreadable. */
+function turnLines({ error }: ReconcileAnswer, left: string | undefined): string[] {
+  return [left ?? "It is carried out.", ...(error === undefined ? [] : [`The files were not followed: ${error}`])];
 }
 
 async function requested(

@@ -1,8 +1,10 @@
 import { userInfo } from "node:os";
+import type { Status } from "../../../engine/index.ts";
 import type { Rollback, SuspensionResult } from "../../operator.ts";
 import type { WaitingCommit } from "../../git/revision.ts";
 import type { StopHold } from "../../holds/hold.ts";
 import type { SourceChange } from "../../holds/source-change.ts";
+import type { PipelineRecord } from "../../api/routes.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { printable, printableLines } from "../invocation/terminal.ts";
@@ -32,7 +34,17 @@ export async function stop(invocation: Invocation, id?: string): Promise<ExitCod
   const done = (await daemonOf(invocation).post(url, body)) as SuspensionResult & { hold: StopHold };
   const until = `until ${done.hold.until}, or "sluice resume ${id}"`;
   const text = (): string => printable(`${id} is stopped ${until}. Its file stays as it is.`);
-  return showCarriedOut(invocation, done, text, "a turn");
+  return showCarriedOut(invocation, done, text, "a turn", () => notStopped(invocation, id));
+}
+
+const stopped: ReadonlySet<string> = new Set<Status>(["Stopped", "Terminated", "Failed"]);
+
+/** What a pipeline that should be stopped is, where it is not. */
+async function notStopped(invocation: Invocation, id: string): Promise<string | undefined> {
+  const records = (await daemonOf(invocation).get("/api/v1/pipeline")) as PipelineRecord[];
+  const status = records.find(({ pipeline_id }) => pipeline_id === id)?.status;
+  if (status === undefined || stopped.has(status)) return undefined;
+  return `It is not stopped yet, but ${status}: "sluice get ${id}" says why.`;
 }
 
 /** `sluice resume [ID]`: the reconciler applies the files again. */
@@ -42,7 +54,8 @@ export async function resume(invocation: Invocation, id?: string): Promise<ExitC
     const { since, by, reason } = done.hold;
     const who = by === undefined ? "" : ` by ${by}`;
     const why = reason === undefined ? "" : `: ${reason}`;
-    return printable(`${id ?? "Everything"} is resumed. It was suspended since ${since}${who}${why}`);
+    const what = "until" in done.hold ? "stopped" : "suspended";
+    return printable(`${id ?? "Everything"} is resumed. It was ${what} since ${since}${who}${why}`);
   };
   return showCarriedOut(invocation, done, text, "the files");
 }

@@ -29,6 +29,11 @@ export function suspensionText({ by, since, reason }: Suspension): string {
   return `${who}since ${since}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
+/** Who stopped it, since when and why. */
+function operatorText({ by, ...stop }: Suspension): string {
+  return `${by === undefined ? "an operator" : `the operator ${by}`} ${suspensionText(stop)}`;
+}
+
 type Sentences = { readonly [Code in ReasonCode]: (facts: ReasonFacts[Code]) => string };
 
 const sentences: Sentences = {
@@ -56,8 +61,9 @@ const sentences: Sentences = {
     `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"${waitingText(waits)}`,
   StoppedByOperator: ({ until, waits, ...stop }) => {
     const later = waits === undefined ? "" : `; then, as it has to run for that: ${reasonText(waits)}`;
-    return `an operator stopped it ${suspensionText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
+    return `stopped by ${operatorText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
   },
+  StopOver: ({ of }) => `it runs again, as the stop by an operator is over; ${reasonText(of)}`,
   SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
   PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
   PruneHeld: ({ file, unread, skipped }) =>

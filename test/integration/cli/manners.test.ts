@@ -41,6 +41,9 @@ let repository: GitRepository;
 let host: GitHost;
 let daemon: ControlServer;
 
+/** What the operator has stopped within a test. */
+let isStopped = false;
+
 /** An operator who does at once what is asked, and a turn that finds everything as the files say. */
 const operator = {
   ...unaskedOperator,
@@ -49,7 +52,7 @@ const operator = {
     return { requested_at, state: "ended", result: "success", documents: 1, under_way: [], open: [], problems: [] };
   },
   suspend: async () => ({ hold, under_way: [] }),
-  stop: async () => ({ pipeline_id: "orders", hold, under_way: [] }),
+  stop: async () => ((isStopped = true), { pipeline_id: "orders", hold, under_way: [] }),
   resume: async () => ({ hold, under_way: [] }),
   approve: async () => ({ from: "a".repeat(40), to: "b".repeat(40) }),
   rollBack: async () => ({ revision: "r", commit: "c", head: "h", plan: "no changes", changes: [] }),
@@ -73,6 +76,7 @@ beforeAll(async () => {
   host.add("<!-- sluice-plan -->\n\nNothing changes.\n", ownAccount);
   const engine = {
     ...restingEngine([view()]),
+    list: () => [isStopped ? { ...view(), status: "Stopped" as const } : view()],
     tokens: {
       show: () => ({ created_at: hold.since, last_used_at: null, brought: false }),
       rotate: async () => "a-token",
@@ -95,6 +99,10 @@ beforeAll(async () => {
     operator,
   };
   daemon = await listenControl(folder, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
+});
+
+afterEach(() => {
+  isStopped = false;
 });
 
 afterEach(() => rm(join(folder, "new"), { recursive: true, force: true }));

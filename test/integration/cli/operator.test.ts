@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { PipelineView } from "../../../engine/index.ts";
 import { controlApi } from "../../../reconciler/cli/control/routes.ts";
 import { listenControl } from "../../../reconciler/cli/control/server.ts";
 import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
@@ -40,7 +41,8 @@ const unasked = () => Promise.reject(new Error("no engine here"));
 async function start(): Promise<void> {
   reconciler = world.reconciler({ source, interval: 3_600_000 });
   const tokens = { show: () => ({ created_at: "", last_used_at: null, brought: false }), rotate: unasked };
-  const engine = { ...restingEngine([]), tokens, reprocess: unasked, sample: unasked, sql: unasked };
+  const list = (): PipelineView[] => world.engine.list();
+  const engine = { ...restingEngine([]), list, tokens, reprocess: unasked, sample: unasked, sql: unasked };
   control = await listenControl(
     world.dataDir,
     controlApi({ engine, reconciler, registry: new Registry(), info: () => info }),
@@ -194,15 +196,35 @@ describe("sluice stop", () => {
     const shown = await sluice("reconcile", "--wait");
     expect(shown.code).toBe(2);
     expect(shown.out).toMatch(
-      /orders: StoppedByOperator: it is Stopped; an operator stopped it by ada since .*: the table is full; it runs again at/,
+      /orders: StoppedByOperator: it is Stopped; stopped by the operator ada since .*: the table is full; it runs again at/,
     );
-    expect((await sluice("get")).out).toMatch(/^orders +False +StoppedByOperator/m);
+    expect((await sluice("get")).out).toMatch(/^orders +False +Stopped +StoppedByOperator/m);
     expect((await sluice("resume", "orders")).out).toMatch(
-      /^orders is resumed\. It was suspended since .* by ada: the table/,
+      /^orders is resumed\. It was stopped since .* by ada: the table/,
     );
     expect((await sluice("reconcile", "--wait")).code).toBe(0);
     expect((await sluice("stop", "orders", "--for", "721h")).err).toMatch(/--for: expected a duration from 1s to 720h/);
     expect((await sluice("stop")).code).not.toBe(0);
+  });
+
+  test("--wait ends with 0 where it is made, also where the source cannot be read, which is said", async () => {
+    source.fetch = () => Promise.reject(new SourceError("ServerError", "git.example.com: found HTML"));
+    const { code, out } = await sluice("stop", "orders", "--wait");
+    expect(out.split("\n").slice(1)).toEqual([
+      "It is carried out.",
+      "The files were not followed: git.example.com: found HTML",
+    ]);
+    expect([code, world.engine.get("orders").status]).toEqual([0, "Stopped"]);
+    expect((await sluice("suspend", "orders", "--wait")).code).toBe(0);
+  });
+
+  test("--wait ends with 1 where it could not be made", async () => {
+    world.engine.onCall = (call) => {
+      if (call === "stop") throw new Error("the thread does not answer");
+    };
+    const { code, out } = await sluice("stop", "orders", "--wait");
+    expect(out.split("\n").slice(1)).toEqual(['It is not stopped yet, but Stopping: "sluice get orders" says why.']);
+    expect(code).toBe(1);
   });
 });
 

@@ -29,7 +29,7 @@ describe("a pipeline that an operator stops", () => {
     await outcomes(reconciler);
     expect(readyOf(reconciler)).toEqual(["False", "StoppedByOperator", "Drifted"]);
     const said =
-      /an operator stopped it by ada since 2.*: the table is full; it runs again at 2.*, or after "sluice resume"/;
+      /stopped by the operator ada since 2.*: the table is full; it runs again at 2.*, or after "sluice resume"/;
     expect(conditionOf(reconciler)?.message).toMatch(said);
     expect(driftOf(reconciler)).toMatch(said);
     const [record] = reconciler.history({ pipeline_id: "orders", limit: 1 }).records;
@@ -81,10 +81,13 @@ describe("a pipeline that an operator stops", () => {
     expect(Object.keys(pipelines)).toEqual(["orders", "sales-eu"]);
   });
 
-  test("has to be described by a valid file", async () => {
+  test("has to be one of this source", async () => {
     const reconciler = await world.after(orders);
     await expect(reconciler.operator.stop("sales-eu", hour, ada)).rejects.toThrow(
-      "sales-eu: expected a pipeline that a valid file describes, found none",
+      'sales-eu: expected a pipeline that was created from this source, found none; "sluice get" lists them',
     );
+    const { config, options } = world.engine.get("orders");
+    await world.engine.create({ ...config, pipeline_id: "sales-eu" }, options);
+    await expect(reconciler.operator.stop("sales-eu", hour, ada)).rejects.toThrow("found one that was not;");
   });
 });
