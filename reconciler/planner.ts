@@ -134,14 +134,10 @@ export class Planner {
 
   /** The plan for this revision, before a person decides on it. Leaves the cache of the followed files as it is. */
   async preview(revision: Revision): Promise<Plan> {
-    const { reader } = this.#dependencies;
+    const { reader, inventory } = this.#dependencies;
+    const unread = unreadPaths(revision, Object.keys(inventory.state.not_read ?? {}));
     const variables = await this.#dependencies.variables();
-    const read = await new Loader(reader).load(
-      filesOf(revision),
-      AbortSignal.timeout(loadTimeout),
-      variables,
-      unreadPaths(revision),
-    );
+    const read = await new Loader(reader).load(filesOf(revision), AbortSignal.timeout(loadTimeout), variables, unread);
     return (await this.#make(revision, this.desiredOf(read), undefined)).plan;
   }
 }

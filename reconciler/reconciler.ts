@@ -254,12 +254,11 @@ export class Reconciler {
     if (revision === undefined) return;
     this.#hasOrder = false;
     const variables = await this.#variables();
-    if (this.#loaded?.revision !== revision || this.#loaded.variables !== variables)
-      this.#loaded = {
-        revision,
-        variables,
-        desired: await this.#loader.load(filesOf(revision), signal, variables, unreadPaths(revision)),
-      };
+    if (this.#loaded?.revision !== revision || this.#loaded.variables !== variables) {
+      const unread = unreadPaths(revision, Object.keys(this.#inventory.state.not_read ?? {}));
+      const read = await this.#loader.load(filesOf(revision), signal, variables, unread);
+      this.#loaded = { revision, variables, desired: read };
+    }
     turn.desired = this.#planner.desiredOf(this.#loaded.desired);
     turn.revision = withoutWaiting(revision, turn.desired.ignored ?? []);
     this.#telemetry.revisionLoaded(turn);

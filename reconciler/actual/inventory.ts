@@ -63,7 +63,7 @@ export interface FollowedSource {
   redirected?: string;
 }
 
-/** What was not read of the last revision, by its path. */
+/** What was not read of the last revision, or of an earlier one where it may hold pipelines since, by its path. */
 export type NotRead = Readonly<Record<string, NotReadEntry>>;
 
 export interface NotReadEntry {

@@ -99,17 +99,17 @@ export function filesOf({ files, hidden = [] }: Revision): RevisionFile[] {
 
 /**
  * The paths of what was not read, as patterns name them: a folder, or what may be one, also with a slash at its end; and
- * files of a folder that changed lately, which may be gone.
+ * files of a folder that changed lately, which may be gone. `before`: what was not read of earlier revisions.
  */
-export function unreadPaths({
-  skipped,
-  settling,
-  files = [],
-}: Pick<Revision, "skipped"> & Partial<Revision>): string[] {
+export function unreadPaths(
+  { skipped, settling, files = [] }: Pick<Revision, "skipped"> & Partial<Revision>,
+  before: readonly string[] = [],
+): string[] {
   const known = new Set(files.map(({ path }) => path));
   const lately = [...(settling?.recent.map(({ path }) => path) ?? []), ...(settling?.changing?.paths ?? [])];
   const gone = [...new Set(lately)].filter((path) => path !== "" && !known.has(path));
-  return [...skipped.flatMap(({ path }) => [path, `${path}/`]), ...gone];
+  const unread = new Set([...skipped.map(({ path }) => path), ...before]);
+  return [...[...unread].flatMap((path) => [path, `${path}/`]), ...gone];
 }
 
 /** A valid signature. It covers the files of this commit, and not earlier commits. */

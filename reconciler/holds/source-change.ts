@@ -92,7 +92,7 @@ export function withoutChanges({ changes, ...rest }: Plan, change: SourceChange)
 function isHeld(change: Change): boolean {
   const { cause, why } = change;
   // An approval of the source is one of what is not read there.
-  if (cause === "DeletionBudget" || (why.code === "PruneHeld" && why.facts.skipped !== undefined)) return true;
+  if (cause === "DeletionBudget" || (why.code === "PruneHeld" && "mayHold" in why.facts)) return true;
   if (isStopByOperator(change)) return false;
   const isOwed = cause === "Interrupted" && change.kind !== "delete" && change.kind !== "recreate";
   return doesSomething(change) && !isOwed;

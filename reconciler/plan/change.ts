@@ -178,7 +178,9 @@ export interface WantedState extends Pick<DesiredState, "pipelines" | "refused">
 }
 
 /** A file that was not read. */
-export interface UnreadFile extends SkippedFile {
+export interface UnreadFile extends Omit<SkippedFile, "reason"> {
+  /** Absent where it is gone, and was not read of an earlier revision. */
+  reason?: string;
   /** Pipelines that may have moved there: it came, or changed, as their files went. Absent where there are none. */
   mayHold?: readonly string[];
 }

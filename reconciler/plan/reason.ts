@@ -64,8 +64,8 @@ export interface ReasonFacts {
   StoppedByOperator: Suspension & { until: string; waits?: Reason };
   SuspendedFileGone: Gone;
   PruneDisabled: Gone;
-  /** `skipped`: why `unread` is not read, where it is no file of pipelines that cannot be used. */
-  PruneHeld: Gone & { unread: string; skipped?: string };
+  /** By a file of pipelines that cannot be used, or by what is not read, and may be gone since: then it has no reason. */
+  PruneHeld: Gone & ({ unread: string } | { mayHold: { path: string; reason?: string }[] });
   /** A plain folder that may be half of a copy. `after`: milliseconds that it has to stand still; `changed`: what changed last. */
   FolderChanging: Wrapped & { after: number; changed?: string };
   NotOwned: Nothing;

@@ -90,7 +90,8 @@ async function plannedOnServer(
   progress.step("reading the files");
   const { head, tree, ...rest } = await headFor(live, path, settings.optional("plan_head"), env, signal);
   progress.step(`checking ${head.files.length} files`);
-  const [after] = await loadedSides(settings, tree, [head], signal);
+  const unread = Object.keys(live.not_read ?? {});
+  const [after] = await loadedSides(settings, tree, [{ ...head, unread }], signal);
   return { ...madeOf(previewOfLive(live, after!), compared, head.compared), ...rest };
 }
 
@@ -99,11 +100,14 @@ function madeOf(preview: Preview, base: ComparedSide, head: ComparedSide): Pick<
   return { report, saved: savedPlan(preview, report) };
 }
 
-/** Sides, each with the values that the file of `--vars` has there. A file that is the same in several is read once. */
+/**
+ * Sides, each with the values that the file of `--vars` has there. A file that is the same in several is read once.
+ * `unread`: what a server did not read of earlier revisions.
+ */
 export async function loadedSides(
   settings: Settings,
   tree: WorkTree | undefined,
-  sides: readonly ComparedFiles[],
+  sides: readonly (ComparedFiles & { unread?: readonly string[] })[],
   signal: AbortSignal,
 ): Promise<Side[]> {
   const loader = new Loader();
@@ -112,10 +116,11 @@ export async function loadedSides(
     (commit === undefined ? undefined : await tree?.textAt(commit, file)) ?? readVariablesFile(file);
   const read = variableReader(settings, textOf);
   const found: Side[] = [];
-  for (const { compared, files, skipped } of sides) {
+  for (const { compared, files, skipped, unread } of sides) {
     ({ commit } = compared);
     const variables: Variables = await read();
-    found.push({ desired: await loader.load(files, signal, variables, unreadPaths({ skipped })), skipped });
+    const desired = await loader.load(files, signal, variables, unreadPaths({ skipped }, unread));
+    found.push({ desired, skipped });
   }
   return found;
 }

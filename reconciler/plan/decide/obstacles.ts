@@ -35,6 +35,7 @@ export function obstaclesById(
     add([...document.pipeline_ids, ...lastSeen], obstacleOf(document));
   }
   for (const { path, reason } of skipped) {
+    if (reason === undefined) continue;
     const what = { path, skipped: reason };
     const within = seen.filter((id) => isWithin(fileOf(id), path));
     add(within, { cause: "InvalidFile", what, file: path, line: 1, column: 1 });

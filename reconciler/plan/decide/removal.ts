@@ -94,10 +94,10 @@ function reasonToKeep(
     const why: Reason = { code: "PruneHeld", facts: { file, unread: unread.file } };
     return { kind: "no-op", cause: "PruneHeld", why };
   }
-  const hiding = wanted.skipped.find(({ mayHold }) => mayHold?.includes(pipeline_id));
-  if (hiding !== undefined) {
-    const facts = { file, unread: hiding.path, skipped: hiding.reason };
-    return { kind: "no-op", cause: "PruneHeld", why: { code: "PruneHeld", facts } };
+  const hiding = wanted.skipped.filter(({ mayHold }) => mayHold?.includes(pipeline_id));
+  if (hiding.length > 0) {
+    const mayHold = hiding.map(({ path, reason }) => ({ path, ...(reason !== undefined && { reason }) }));
+    return { kind: "no-op", cause: "PruneHeld", why: { code: "PruneHeld", facts: { file, mayHold } } };
   }
   const exchange = exchanged.get(file);
   return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };

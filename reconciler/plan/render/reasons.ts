@@ -66,11 +66,7 @@ const sentences: Sentences = {
   StopOver: ({ of }) => `it runs again, as the stop by an operator is over; ${reasonText(of)}`,
   SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
   PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
-  PruneHeld: ({ file, unread, skipped }) =>
-    skipped === undefined
-      ? `${file} no longer has it, but ${unread} cannot be read and may have it: it is kept until that file is corrected`
-      : `${file} no longer has it, but ${unread} came or changed with the same revision, may have it, and is ${skipped}. It is ` +
-        `kept. Ways out: restore the file; or, to delete the pipeline, name ${unread} in .sluiceignore`,
+  PruneHeld: heldText,
   FolderChanging: ({ of, after, changed }) => {
     const last = changed === undefined ? "" : `; ${changed} changed last`;
     return `${reasonText(of)}; this waits until the folder has stood still for ${after / 1000} s (--dir-settle), as it may be half of a copy${last}`;
@@ -268,6 +264,22 @@ function leavesText(leaves: StateDifference["leaves"]): string {
     ? "; the accepted events of a stream that cannot be opened are dropped, except those in prepared batches"
     : `; of ${leaves.held} accepted events those are dropped that are in no prepared batch`;
 }
+
+function heldText(facts: ReasonFacts["PruneHeld"]): string {
+  const { file } = facts;
+  if ("unread" in facts)
+    return `${file} no longer has it, but ${facts.unread} cannot be read and may have it: it is kept until that file is corrected`;
+  const [{ path, reason } = { path: "" }, ...others] = facts.mayHold;
+  const more = others.map((one) => `${one.path} (${one.reason ?? goneSince})`);
+  const paths = facts.mayHold.map((one) => one.path);
+  return (
+    `${file} no longer has it, but ${path} came or changed with the same revision, may have it, and is ${reason ?? goneSince}` +
+    `${more.length === 0 ? "" : `; so did ${someOf(more)}`}. It is kept. Ways out: restore the file; or, to delete the ` +
+    `pipeline, name ${paths.length > 5 ? someOf(paths) : listed(paths)} in .sluiceignore`
+  );
+}
+
+const goneSince = "gone since";
 
 /** How long a stream keeps the events that are pushed to a stopped pipeline. */
 function keptText(max_age: string): string {

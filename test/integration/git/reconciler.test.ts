@@ -117,7 +117,7 @@ test("a file that moves to where Git's files are not read keeps its pipeline, an
   const held = reconciler
     .snapshot()
     .pipelines.flatMap(({ pipeline_id: id, change: { why } }) =>
-      why.code === "PruneHeld" ? [[id, why.facts.unread]] : [],
+      why.code === "PruneHeld" && "mayHold" in why.facts ? [[id, why.facts.mayHold[0]?.path]] : [],
     );
   expect(Object.fromEntries(held)).toEqual({
     behind: "in/shared",

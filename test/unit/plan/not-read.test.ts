@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { SkippedFile } from "../../../reconciler/git/revision.ts";
+import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import { orders, outcomes, readyOf, World } from "../apply/world.ts";
 
 const sales = { id: "sales-eu" };
@@ -13,9 +15,12 @@ afterEach(() => world.remove());
 
 const running = (): string[] => world.engine.list().map(({ pipeline_id }) => pipeline_id);
 
+const reasonOf = (reconciler: Reconciler): string | undefined =>
+  reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "sales-eu")?.change.reason;
+
 /** A revision with these pipelines, in which these files are not read. */
-function revision(skipped: ReturnType<typeof library>[], ...pipelines: { id: string }[]): void {
-  world.source.skipped = skipped;
+function revision(skipped: readonly SkippedFile[], ...pipelines: { id: string }[]): void {
+  world.source.skipped = [...skipped];
   world.source.say(...pipelines);
 }
 
@@ -26,8 +31,7 @@ describe("a pipeline whose file went in the revision in which something came tha
     const reconciler = world.reconciler();
     await outcomes(reconciler);
     expect(readyOf(reconciler, "sales-eu")).toEqual(["True", "PruneHeld"]);
-    const said = reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "sales-eu");
-    expect(said?.change.reason).toBe(
+    expect(reasonOf(reconciler)).toBe(
       "sales-eu.yaml no longer has it, but library came or changed with the same revision, may have it, and is a submodule, which is " +
         "not entered. It is kept. Ways out: restore the file; or, to delete the pipeline, name library in .sluiceignore",
     );
@@ -47,29 +51,87 @@ describe("a pipeline whose file went in the revision in which something came tha
     expect(readyOf(reconciler, "sales-eu")).toEqual(["True", "PruneHeld"]);
   });
 
-  test.each([
-    ["its file came back and is removed again", () => (revision([library("1")], orders, sales), revision)],
-    ["that is gone again", () => (revision([], orders), revision)],
-  ])("is deleted after %s", async (_what, next) => {
+  test("is deleted after its file came back and is removed again", async () => {
     await world.after(orders, sales);
     const reconciler = world.reconciler();
     revision([library("1")], orders);
     await outcomes(reconciler);
     expect(running()).toContain("sales-eu");
-    next();
+    revision([library("1")], orders, sales);
     await outcomes(reconciler);
     revision([library("1")], orders);
     await outcomes(reconciler);
     expect(running()).toEqual(["orders"]);
   });
 
-  test("is deleted where a .sluiceignore names that", async () => {
+  test("is kept also after that is gone, in this process and the next one, until its file came back", async () => {
     await world.after(orders, sales);
     const reconciler = world.reconciler();
     revision([library("1")], orders);
     await outcomes(reconciler);
+    revision([], orders);
+    await outcomes(reconciler);
+    revision([library("2")], orders);
+    await outcomes(reconciler);
+    revision([], orders, { id: "fresh" });
+    const again = world.reconciler();
+    await outcomes(again);
+    expect(readyOf(again, "sales-eu")).toEqual(["True", "PruneHeld"]);
+    expect(reasonOf(again)).toBe(
+      "sales-eu.yaml no longer has it, but library came or changed with the same revision, may have it, and is gone since. It is " +
+        "kept. Ways out: restore the file; or, to delete the pipeline, name library in .sluiceignore",
+    );
+    revision([], orders, sales);
+    await outcomes(again);
+    revision([], orders);
+    await outcomes(again);
+    expect(running()).toEqual(["orders"]);
+  });
+
+  test("is kept alone where a file of a pipeline, which was not read, is gone: the pipeline of that file is deleted", async () => {
+    await world.after(orders, sales, { id: "third" });
+    const reconciler = world.reconciler({ maxDeletions: "5" });
+    revision([{ ...library("1"), path: "orders.yaml" }], { id: "third" });
+    await outcomes(reconciler);
+    revision([], { id: "third" });
+    await outcomes(reconciler);
+    expect(running().toSorted()).toEqual(["sales-eu", "third"]);
+  });
+
+  test("is named with all that may have it, and kept until none of that is left", async () => {
+    await world.after(orders, sales);
+    const reconciler = world.reconciler();
+    const shared = { path: "shared", reason: "a link, which is not followed", version: "7" };
+    revision([library("1"), shared], orders);
+    await outcomes(reconciler);
+    expect(reasonOf(reconciler)).toBe(
+      "sales-eu.yaml no longer has it, but library came or changed with the same revision, may have it, and is a submodule, which is " +
+        "not entered; so did shared (a link, which is not followed). It is kept. Ways out: restore the file; or, to delete the " +
+        "pipeline, name library and shared in .sluiceignore",
+    );
     world.source.patterns = "library/\n";
+    revision([shared], orders);
+    await outcomes(reconciler);
+    expect(running()).toContain("sales-eu");
+    world.source.patterns = "library/\nshared\n";
+    revision([], orders);
+    await outcomes(reconciler);
+    expect(running()).toEqual(["orders"]);
+  });
+
+  test.each([
+    ["that", [library("1")]],
+    ["that, which is gone", []],
+  ])("is deleted where a .sluiceignore names %s", async (_what, skipped) => {
+    await world.after(orders, sales);
+    const reconciler = world.reconciler();
     revision([library("1")], orders);
+    await outcomes(reconciler);
+    revision(skipped, orders);
+    await outcomes(reconciler);
+    expect(running()).toContain("sales-eu");
+    world.source.patterns = "library/\n";
+    revision(skipped, orders);
     await outcomes(reconciler);
     expect(running()).toEqual(["orders"]);
   });

@@ -79,6 +79,14 @@ test("a server says how much a join forgets, and what it drops", () => {
   );
 });
 
+test("a server keeps a pipeline that may be in what came as its file went, also where that is gone since", () => {
+  const live = answerOf([{ id: "orders" }, { id: "returns" }], {});
+  const head = [{ id: "orders" }];
+  const kindsOf = (state: LiveState): string[] => liveReport(state, head, {}).changes.map(({ kind }) => kind);
+  expect(kindsOf(live)).toEqual(["delete"]);
+  expect(kindsOf({ ...live, not_read: { library: { version: "1", may_hold: ["returns"] } } })).toEqual(["no-op"]);
+});
+
 test("a server that holds grave changes back says which ones, and their fingerprints", () => {
   const base = [{ id: "orders" }, { id: "returns" }];
   const live: LiveState = { ...answerOf(base, {}), approve: "delete" };
