@@ -5,8 +5,10 @@ import {
   type Revision,
   type RevisionSource,
   type SourceDescription,
+  SourceError,
   type WaitingCommit,
 } from "../git/revision.ts";
+import { withinTime } from "./time-limit.ts";
 import { HoldError } from "./hold.ts";
 import type { Pin } from "./hold.ts";
 import type { Holds } from "./holds.ts";
@@ -88,8 +90,8 @@ export class PinnedSource implements RevisionSource {
         const { url } = this.#source.description;
         throw new HoldError(`${url} is a plain folder, which has no earlier revisions: a rollback needs a repository`);
       }
-      const head = await this.#newest(signal);
-      const revision = (this.#pinned = await this.#source.at(commit, signal));
+      const { head, isAnswering } = await this.#newest(signal);
+      const revision = await (isAnswering ? this.#at(commit, signal) : this.#soonAt(commit, signal));
       if (revision.sha === head.sha) {
         throw new HoldError(`${head.id} is the newest commit, so there is nothing to go back to: name an earlier one`);
       }
@@ -114,14 +116,32 @@ export class PinnedSource implements RevisionSource {
     return this.#source.close();
   }
 
-  async #newest(signal: AbortSignal): Promise<Revision> {
+  async #newest(signal: AbortSignal): Promise<{ head: Revision; isAnswering: boolean }> {
     try {
-      this.#head = await this.#source.fetch(AbortSignal.any([signal, AbortSignal.timeout(soon)]));
+      const head = (this.#head = await withinTime(soon, signal, (within) => this.#source.fetch(within)));
+      return { head, isAnswering: true };
     } catch (error) {
-      this.#head ??= await this.#source.cached?.(signal);
-      if (this.#head === undefined) throw error;
+      const head = (this.#head ??= await this.#source.cached?.(signal));
+      if (head === undefined) throw error;
+      return { head, isAnswering: false };
     }
-    return this.#head;
+  }
+
+  /** A commit that was never followed needs the remote, which has just not answered. */
+  #soonAt(commit: string, signal: AbortSignal): Promise<Revision> {
+    return withinTime(soon, signal, async (within) => {
+      try {
+        return await this.#at(commit, within);
+      } catch (error) {
+        if (!within.aborted || signal.aborted) throw error;
+        const { url } = this.#source.description;
+        const what = `expected an answer within ${soon / 1000} s, found none`;
+        throw new SourceError(
+          "Timeout",
+          `${url}: ${what}, and commit ${commit} was not followed before: name one that was`,
+        );
+      }
+    });
   }
 
   /** Read anew each time: where signatures are verified, a key may no longer be accepted. */

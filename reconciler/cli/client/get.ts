@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { dump } from "js-yaml";
+import { withinTime } from "../../holds/time-limit.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import type { PipelineRecord } from "../../api/routes.ts";
 import { printPlan } from "../../plan/render/index.ts";
@@ -55,10 +56,13 @@ async function list(invocation: Invocation, daemon: ControlClient): Promise<Exit
 /** Prints the table, and then each row that has changed, until it is stopped. */
 async function watch(invocation: Invocation, daemon: ControlClient): Promise<ExitCode> {
   const stopped = invocation.untilStopped();
+  const watching = (signal: AbortSignal): Promise<ExitCode> => watchUntil(signal, invocation, daemon);
   const isTimed = invocation.settings.optional("watch_timeout") !== undefined;
-  const signal = isTimed
-    ? AbortSignal.any([stopped, AbortSignal.timeout(invocation.settings.duration("watch_timeout"))])
-    : stopped;
+  if (!isTimed) return watching(stopped);
+  return withinTime(invocation.settings.duration("watch_timeout"), stopped, watching);
+}
+
+async function watchUntil(signal: AbortSignal, invocation: Invocation, daemon: ControlClient): Promise<ExitCode> {
   // What is watched has no end that could be waited for.
   invocation.progress.end();
   let before = new Map<string, string>();

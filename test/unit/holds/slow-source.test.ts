@@ -1,4 +1,7 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Revision } from "../../../reconciler/git/revision.ts";
+import { Holds } from "../../../reconciler/holds/holds.ts";
+import { PinnedSource } from "../../../reconciler/holds/pinned-source.ts";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import { resultOf } from "../../../reconciler/status/turn.ts";
 import { edited, orders, readyOf, World } from "../apply/world.ts";
@@ -88,4 +91,48 @@ test("a turn while the source hangs is no success", async () => {
   expect(turn).toMatchObject({ isFetching: true, revision: { id: "test@1" } });
   expect(resultOf(turn)).toBe("incomplete");
   release();
+});
+
+const sha = (digit: string): string => digit.repeat(40);
+const revision = (digit: string): Revision => ({
+  id: `main@sha1:${sha(digit)}`,
+  sha: sha(digit),
+  files: [],
+  skipped: [],
+});
+const hanging = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("ended"))));
+
+describe("a rollback while the source does not answer", () => {
+  /** It knows the commit 1 without an answer, and the newest one, 2, from an earlier process. */
+  const source = {
+    description: { kind: "git", url: "https://git.example.com/shop.git", path: "." } as const,
+    fetch: hanging,
+    cached: async () => revision("2"),
+    at: async (commit: string, signal: AbortSignal) => (commit === sha("1") ? revision("1") : hanging(signal)),
+    close: () => Promise.resolve(),
+  };
+  const target = (digit: string): Promise<unknown> =>
+    new PinnedSource(source, Holds.read(world.dataDir), () => undefined).target(
+      sha(digit),
+      new AbortController().signal,
+    );
+
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test("goes to a commit that was followed after 10 s", async () => {
+    const found = target("1");
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await found).toMatchObject({ revision: { sha: sha("1") }, head: { sha: sha("2") } });
+  });
+
+  test("is refused after twice that for another one", async () => {
+    const refused = expect(target("3")).rejects.toThrow(
+      `https://git.example.com/shop.git: expected an answer within 10 s, found none, and commit ${sha("3")} was not followed before: name one that was`,
+    );
+    await vi.advanceTimersByTimeAsync(10_000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await refused;
+  });
 });
