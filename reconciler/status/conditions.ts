@@ -209,7 +209,11 @@ function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
   if (open.stalled.length === 0 && open.retrying.length === 0) {
     if (changing !== undefined) return retrying("FolderChanging", `${revision}: ${changing}`);
     if (documents === 0) return stalled("NoPipelines", `${revision}: no file describes a pipeline: ${whereToLook}`);
-    const but = open.suspended.length === 0 ? "" : `, but for what is suspended: ${listed(open.suspended)}`;
+    const left = [
+      ...(open.suspended.length === 0 ? [] : [`what is suspended: ${listed(open.suspended)}`]),
+      ...(open.kept.length === 0 ? [] : [`what is kept (PruneHeld): ${listed(open.kept)}`]),
+    ];
+    const but = left.length === 0 ? "" : `, but for ${left.join("; ")}`;
     return [ready("True", "ReconciliationSucceeded", `every pipeline matches ${revision}${but}`)];
   }
   const message = `${revision}: these differ from their files: ${listed([...open.stalled, ...open.retrying])}${changing === undefined ? "" : `; ${changing}`}`;
@@ -253,6 +257,8 @@ export interface Open {
   retrying: string[];
   /** With a change that waits for the end of their suspension. */
   suspended: string[];
+  /** Without a file, and kept as something that is not read may have it. */
+  kept: string[];
 }
 
 /** The first of them, and how many more there are. */

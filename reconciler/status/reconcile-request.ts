@@ -65,11 +65,14 @@ export interface ReconcileAnswer {
   error?: string;
   /** Documents of the files that the last turn read, valid or not. Absent before it has read any revision. */
   documents?: number;
-  /** Pipelines, and the source, that do not match the files or are not ready. */
+  /** Pipelines, and the source, that do not match the files or are not ready; those that are kept (`PruneHeld`) among them. */
   open: { name: string; reason: string; message: string }[];
   /** Documents that cannot be used, such as `orders.yaml:3:1: …`. */
   problems: string[];
 }
+
+/** The reason of a pipeline that runs well and that the files lack, so that not everything is as they say. */
+const kept = "PruneHeld";
 
 /** The result of the last turn, and what does not match the files now. */
 export function endOf(
@@ -79,7 +82,9 @@ export function endOf(
   const { revision, desired, error = turn.fetchError } = turn;
   const named = [{ pipeline_id: "source", conditions: now.conditions }, ...now.pipelines];
   const open = named.flatMap(({ pipeline_id: name, conditions }) => {
-    const ready = conditions.find(({ type, status }) => type === "Ready" && status !== "True");
+    const ready = conditions.find(
+      ({ type, status, reason }) => type === "Ready" && (status !== "True" || reason === kept),
+    );
     return ready === undefined ? [] : [{ name, reason: ready.reason, message: ready.message }];
   });
   const errors = now.problems.filter(({ severity }) => severity === "error");

@@ -234,6 +234,7 @@ export class Status {
       stalled: [...names(pipelines.filter(has("Stalled"))), ...new Set(files.map(({ file }) => file))],
       retrying: names(pipelines.filter(has("Reconciling"))),
       suspended: names(pipelines.filter(isHeldBack)),
+      kept: names(pipelines.filter(({ change }) => change.cause === "PruneHeld")),
     };
   }
 

@@ -35,6 +35,17 @@ describe("a pipeline whose file went in the revision in which something came tha
       "sales-eu.yaml no longer has it, but library came or changed with the same revision, may have it, and is a submodule, which is " +
         "not entered. It is kept. Ways out: restore the file; or, to delete the pipeline, name library in .sluiceignore",
     );
+    const token = reconciler.operator.reconcile();
+    await outcomes(reconciler);
+    const { result, open } = reconciler.operator.answerTo(token);
+    expect([result, open.map(({ name, reason }) => `${name}: ${reason}`)]).toEqual([
+      "incomplete",
+      ["sales-eu: PruneHeld"],
+    ]);
+    expect(reconciler.snapshot().conditions[0]).toMatchObject({
+      status: "True",
+      message: "every pipeline matches test@2, but for what is kept (PruneHeld): sales-eu",
+    });
     revision([library("1")], orders, { id: "fresh" });
     await outcomes(reconciler);
     await outcomes(world.reconciler());
