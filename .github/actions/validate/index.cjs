@@ -9701,6 +9701,7 @@ var init_live_state_schema = __esm({
             changing: { const: true },
             terminated: { const: true },
             ending: { const: true },
+            stopped: { const: true, description: "It ran when an operator stopped it." },
             corrections: {
               type: "array",
               items: {
@@ -10439,7 +10440,7 @@ var init_sluice_config_schema = __esm({
           "x-from": "1s",
           "x-to": "1h",
           default: "10s",
-          description: "how long the folder of --dir must have stood still before a removal counts, as does whatever else nothing brings back: longer than the longest pause of a copy",
+          description: "how long the folder of --dir must have stood still before a removal counts, as does whatever else nothing brings back: longer than the longest pause of a copy; a file that has changed counts after a fifth of it, at most 2s",
           "x-argument": "DURATION",
           "x-commands": ["run"],
           "x-expected": 'a duration from 1s to 1h, such as "10s"'
@@ -30992,8 +30993,8 @@ function decodedBase64(encoded) {
   const digits2 = encoded.replaceAll(/[\r\n]/g, "");
   const bytes = Buffer.from(digits2, "base64");
   const decoded3 = bytes.toString("utf8");
-  const isSame5 = bytes.toString("base64") === digits2 && Buffer.from(decoded3, "utf8").equals(bytes);
-  return isSame5 && decoded3 !== "" && !new RegExp("\\p{Cc}", "u").test(decoded3) ? decoded3 : void 0;
+  const isSame4 = bytes.toString("base64") === digits2 && Buffer.from(decoded3, "utf8").equals(bytes);
+  return isSame4 && decoded3 !== "" && !new RegExp("\\p{Cc}", "u").test(decoded3) ? decoded3 : void 0;
 }
 var init_sink2 = __esm({
   "reconciler/migrate/sink.ts"() {
@@ -32040,11 +32041,21 @@ var init_variables2 = __esm({
 });
 
 // reconciler/git/revision.ts
+function settlingAfter(after, recent, start) {
+  const last2 = recent.at(-1);
+  const at2 = Math.max(start ?? -Infinity, last2?.at ?? -Infinity);
+  if (after === 0 || at2 === -Infinity) return void 0;
+  return { after, at: at2, ...last2 && { changed: last2.path }, recent, ...start !== void 0 && { start } };
+}
 function filesOf({ files, hidden: hidden3 = [] }) {
   return [...files, ...hidden3];
 }
-function unreadPaths({ skipped }) {
-  return skipped.flatMap(({ path: path2 }) => [path2, `${path2}/`]);
+function unreadPaths({ skipped, settling, files = [] }, before = []) {
+  const known2 = new Set(files.map(({ path: path2 }) => path2));
+  const lately = [...settling?.recent.map(({ path: path2 }) => path2) ?? [], ...settling?.changing?.paths ?? []];
+  const gone = [...new Set(lately)].filter((path2) => path2 !== "" && !known2.has(path2));
+  const unread2 = /* @__PURE__ */ new Set([...skipped.map(({ path: path2 }) => path2), ...before]);
+  return [...[...unread2].flatMap((path2) => [path2, `${path2}/`]), ...gone];
 }
 var lasting, SourceError;
 var init_revision = __esm({
@@ -32207,51 +32218,50 @@ var init_hidden = __esm({
 });
 
 // reconciler/git/folder/stillness.ts
-function isSame3(before, now) {
-  return before.digest === now.digest && firstDifference(before.looks, now.looks) === void 0;
-}
-function firstDifference(before, now) {
-  for (const [path2, text5] of now) if (before.get(path2) !== text5) return path2;
-  for (const path2 of before.keys()) if (!now.has(path2)) return path2;
-  return void 0;
+function differences2(before, now) {
+  const other = [...now].flatMap(([path2, text5]) => before.get(path2) === text5 ? [] : [path2]);
+  const gone = [...before.keys()].filter((path2) => !now.has(path2));
+  return [...other, ...gone].toReversed();
 }
 var Stillness;
 var init_stillness = __esm({
   "reconciler/git/folder/stillness.ts"() {
     "use strict";
+    init_revision();
     Stillness = class {
       #settle;
       #now;
       #seen;
-      /** When the folder moved last, as far as is known. */
+      /** When the folder was first read, or moved in a way that no file tells. */
       #since = 0;
-      #changed;
-      /** `settle`: milliseconds that the folder has to stand still. `now`: a monotonic clock, in milliseconds. */
+      /** When each file moved last, the newest at the end. */
+      #changed = /* @__PURE__ */ new Map();
+      /** `settle`: milliseconds that the folder has to stand still; 0 where it never waits. `now`: a monotonic clock, in milliseconds. */
       constructor(settle, now) {
         this.#settle = settle;
         this.#now = now;
       }
       /** Notes a change that was reported, which two readings may not show: a file that is removed and comes back. */
       moved(path2) {
-        this.#since = this.#now();
-        this.#changed = path2;
+        this.#changed.delete(path2);
+        this.#changed.set(path2, this.#now());
       }
       /** Forgets what was seen: the folder cannot be read. */
       lost() {
         this.#seen = void 0;
-        this.#changed = void 0;
+        this.#changed.clear();
       }
       /** Takes a reading that has just ended. Undefined where the folder has settled. */
       seen(reading) {
         const before = this.#seen;
         this.#seen = reading;
-        if (before === void 0 || !isSame3(before, reading)) {
-          this.#since = this.#now();
-          this.#changed = before && firstDifference(before.looks, reading.looks);
-        }
-        const at2 = this.#since + this.#settle;
-        if (reading.began >= at2) return void 0;
-        return { after: this.#settle, at: at2, ...this.#changed !== void 0 && { changed: this.#changed } };
+        const changed = before === void 0 ? [] : differences2(before.looks, reading.looks);
+        for (const path2 of changed) this.moved(path2);
+        if (changed.length === 0 && before?.digest !== reading.digest) this.#since = this.#now();
+        for (const [path2, since] of this.#changed) if (reading.began >= since + this.#settle) this.#changed.delete(path2);
+        const recent = [...this.#changed].map(([path2, since]) => ({ path: path2, at: since + this.#settle }));
+        const start = this.#since + this.#settle;
+        return settlingAfter(this.#settle, recent, reading.began < start ? start : void 0);
       }
     };
   }
@@ -34203,6 +34213,54 @@ var init_watch = __esm({
   }
 });
 
+// reconciler/git/folder/whole-files.ts
+var WholeFiles;
+var init_whole_files = __esm({
+  "reconciler/git/folder/whole-files.ts"() {
+    "use strict";
+    WholeFiles = class {
+      #wait;
+      #longest;
+      #now;
+      #known;
+      /**
+       * `wait`: milliseconds that a file has to stand still; 0 where each counts as it is. `longest`: milliseconds after
+       * which nobody waits for a file that changes all the time. `now`: a monotonic clock, in milliseconds.
+       */
+      constructor(wait2, longest11, now) {
+        this.#wait = wait2;
+        this.#longest = longest11;
+        this.#now = now;
+      }
+      /** Takes a reading that began at `began` and has just ended. */
+      seen(found2, began) {
+        const now = this.#now();
+        const known2 = new Map(found2.map((file) => [file.path, this.#next(file, began, now)]));
+        this.#known = known2;
+        const files = [...known2].flatMap(([path2, { followed: bytes }]) => bytes === void 0 ? [] : [{ path: path2, bytes }]);
+        const changing = [...known2].filter(([, { differsSince }]) => differsSince !== void 0);
+        if (changing.length === 0) return { files };
+        const at2 = Math.min(...changing.map(([, { since }]) => since + this.#wait));
+        const isBrief = changing.some(([, { differsSince = now }]) => now - differsSince < this.#longest);
+        return { files, changing: { paths: changing.map(([path2]) => path2), after: this.#wait, at: at2, isBrief } };
+      }
+      #next(file, began, now) {
+        const { look, bytes } = file;
+        const before = this.#known?.get(file.path);
+        const isSame4 = bytes !== void 0 && before?.look === look && before.bytes?.equals(bytes) === true;
+        const since = isSame4 ? before.since : now;
+        const isOld = this.#known === void 0 && file.age >= this.#wait;
+        const followed = before?.followed;
+        if (bytes !== void 0 && followed?.equals(bytes) === true)
+          return { look, bytes: followed, since, followed, differsSince: void 0 };
+        if (bytes !== void 0 && (this.#wait === 0 || isOld || isSame4 && began >= since + this.#wait))
+          return { look, bytes, since, followed: bytes, differsSince: void 0 };
+        return { look, bytes, since, followed, differsSince: before?.differsSince ?? now };
+      }
+    };
+  }
+});
+
 // reconciler/git/folder/folder.ts
 var folder_exports = {};
 __export(folder_exports, {
@@ -34214,13 +34272,28 @@ async function contents(file) {
     const bytes = await (0, import_promises8.readFile)(file);
     const after = await (0, import_promises8.stat)(file);
     const stands = before.mtimeMs === after.mtimeMs && before.size === after.size && bytes.length === after.size;
-    return stands ? bytes : "a file that is being written: it is read again at the next turn";
+    if (stands) return { bytes };
+    return { reason: "a file that is being written: it is read again at the next turn", isChanging: true };
   } catch (error2) {
-    return `a file that cannot be read: ${said(error2)}`;
+    return { reason: `a file that cannot be read: ${said(error2)}`, isChanging: false };
   }
 }
 function looksOf({ dev, ino, size, mtimeNs, ctimeNs }) {
   return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+}
+function ageOf({ mtimeMs, ctimeMs }) {
+  return Date.now() - Math.max(Number(mtimeMs), Number(ctimeMs));
+}
+function looksAt({ found: found2, hidden: hidden3, skipped }) {
+  const looks = new Map([...found2, ...hidden3].map(({ path: path2, look }) => [path2, look]));
+  for (const { path: path2, reason: reason2 } of skipped) if (!looks.has(path2)) looks.set(path2, reason2);
+  return looks;
+}
+function digestOf({ found: found2, hidden: hidden3, skipped }) {
+  const hash = (0, import_node_crypto4.createHash)("sha256");
+  const files = [...found2, ...hidden3].toSorted((a, b3) => a.path < b3.path ? -1 : 1);
+  for (const { path: path2, bytes } of files) if (bytes !== void 0) hash.update(`${path2}\0${bytes.length}\0`).update(bytes);
+  return hash.update(JSON.stringify(skipped)).digest("hex");
 }
 function unreadable3(folder, error2) {
   return new SourceError("InvalidPath", `--dir ${folder}: expected a folder that can be read: ${said(error2)}`);
@@ -34228,13 +34301,14 @@ function unreadable3(folder, error2) {
 function said(error2) {
   return error2 instanceof Error ? error2.message : String(error2);
 }
-var import_node_crypto4, import_promises8, import_node_path5, import_node_util8, mostHidden, Folder;
+var import_node_crypto4, import_promises8, import_node_path5, import_promises9, import_node_util8, mostHidden, longestWait3, shareOfSettle, Folder;
 var init_folder = __esm({
   "reconciler/git/folder/folder.ts"() {
     "use strict";
     import_node_crypto4 = require("node:crypto");
     import_promises8 = require("node:fs/promises");
     import_node_path5 = require("node:path");
+    import_promises9 = require("node:timers/promises");
     import_node_util8 = require("node:util");
     init_limits2();
     init_revision();
@@ -34242,19 +34316,29 @@ var init_folder = __esm({
     init_hidden();
     init_stillness();
     init_watch();
+    init_whole_files();
     mostHidden = 2e3;
+    longestWait3 = 2e3;
+    shareOfSettle = 1 / 5;
     Folder = class {
       #folder;
       #limits;
       #stillness;
+      #whole;
+      #wait;
       #now;
+      #pause;
       #watch;
       #last;
       constructor(options) {
         this.#folder = (0, import_node_path5.resolve)(options.path);
         this.#limits = options.limits ?? defaultLimits;
         this.#now = options.now ?? (() => performance.now());
-        const stillness = this.#stillness = new Stillness(options.settle ?? 1e4, this.#now);
+        this.#pause = options.pause ?? ((wait2, signal) => (0, import_promises9.setTimeout)(wait2, void 0, { signal }));
+        const settle = options.settle ?? 0;
+        this.#wait = Math.min(settle * shareOfSettle, longestWait3);
+        this.#whole = new WholeFiles(this.#wait, settle, this.#now);
+        const stillness = this.#stillness = new Stillness(settle, this.#now);
         const onMove = (path2) => stillness.moved(path2);
         this.#watch = new FolderWatch({ folder: this.#folder, quiet: options.quiet ?? 200, onMove });
       }
@@ -34262,49 +34346,60 @@ var init_folder = __esm({
         return { kind: "dir", url: this.#folder, path: "." };
       }
       async fetch(signal) {
-        const began = this.#now();
         try {
-          const { looks, revision } = await this.#read(signal);
-          const settling = this.#stillness.seen({ looks, digest: revision.sha, began });
-          const last2 = this.#last;
-          const isSame5 = last2?.sha === revision.sha;
-          if (isSame5 && (0, import_node_util8.isDeepStrictEqual)(last2.settling, settling)) return last2;
-          const { settling: _before, ...read } = isSame5 ? last2 : revision;
-          this.#last = { ...read, ...settling !== void 0 && { settling } };
-          return this.#last;
+          const first3 = await this.#look(signal);
+          const isToWait = this.#last === void 0 && first3.settling?.changing !== void 0;
+          if (isToWait) await this.#pause(this.#wait, signal);
+          return this.#last = this.#sameObject(isToWait ? await this.#look(signal) : first3);
         } catch (error2) {
           this.#stillness.lost();
           throw error2;
         }
       }
+      /** The same files stay the same objects. */
+      #sameObject(revision) {
+        const last2 = this.#last;
+        if (last2?.sha !== revision.sha) return revision;
+        const { settling } = revision;
+        if ((0, import_node_util8.isDeepStrictEqual)(last2.settling, settling)) return last2;
+        const { settling: _before, ...read } = last2;
+        return { ...read, ...settling !== void 0 && { settling } };
+      }
+      /** Reads the folder: what counts of it, and whether it has settled. */
+      async #look(signal) {
+        const began = this.#now();
+        const reading = await this.#read(signal);
+        const { files, changing } = this.#whole.seen(reading.found, began);
+        const settling = this.#stillness.seen({ looks: looksAt(reading), digest: digestOf(reading), began });
+        const { skipped } = reading;
+        const hidden3 = reading.hidden.flatMap(({ path: path2, bytes }) => bytes === void 0 ? [] : [{ path: path2, bytes }]);
+        const sha = digestOf({ found: files, hidden: hidden3, skipped });
+        const read = { id: `dir@sha256:${sha}`, sha, files, hidden: hidden3, skipped };
+        if (settling === void 0) return read;
+        return { ...read, settling: { ...settling, ...changing !== void 0 && { changing } } };
+      }
       async #read(signal) {
         const skipped = [];
         const walk = { root: await this.#root(), skipped, hiddenLeft: mostHidden };
-        const found2 = (await this.#walk(walk, "", false)).toSorted((a, b3) => a.path < b3.path ? -1 : 1);
+        const walked = (await this.#walk(walk, "", false)).toSorted((a, b3) => a.path < b3.path ? -1 : 1);
         checkLimits(
-          found2.filter((file) => !file.isHidden).map(({ facts }) => ({ bytes: Number(facts.size) })),
+          walked.filter((file) => !file.isHidden).map(({ facts }) => ({ bytes: Number(facts.size) })),
           this.#limits,
           this.#folder
         );
-        const hash = (0, import_node_crypto4.createHash)("sha256");
-        const files = [];
-        const hidden3 = [];
-        const looks = /* @__PURE__ */ new Map();
-        for (const { path: path2, file, facts, isHidden: isLeftOut } of found2) {
+        const [found2, hidden3] = [[], []];
+        for (const { path: path2, file, facts, isHidden: isLeftOut } of walked) {
           signal.throwIfAborted();
-          const bytes = await contents(file);
-          looks.set(path2, `${file} ${looksOf(facts)}`);
-          if (typeof bytes === "string") {
-            if (!isLeftOut) skipped.push({ path: path2, reason: bytes });
-            continue;
-          }
-          hash.update(`${path2}\0${bytes.length}\0`).update(bytes);
-          (isLeftOut ? hidden3 : files).push({ path: path2, bytes });
+          const look = `${file} ${looksOf(facts)}`;
+          const one2 = await contents(file);
+          if ("bytes" in one2) (isLeftOut ? hidden3 : found2).push({ path: path2, look, bytes: one2.bytes, age: ageOf(facts) });
+          else if (isLeftOut) continue;
+          else if (one2.isChanging && this.#wait > 0)
+            found2.push({ path: path2, look: `${look} ${this.#now()}`, bytes: void 0, age: 0 });
+          else skipped.push({ path: path2, reason: one2.reason });
         }
-        this.#watch.followLinks(found2.flatMap(({ file, isLink: isLink3 }) => isLink3 ? [file] : []));
-        for (const { path: path2, reason: reason2 } of skipped) if (!looks.has(path2)) looks.set(path2, reason2);
-        const sha = hash.update(JSON.stringify(skipped)).digest("hex");
-        return { looks, revision: { id: `dir@sha256:${sha}`, sha, files, hidden: hidden3, skipped } };
+        this.#watch.followLinks(walked.flatMap(({ file, isLink: isLink3 }) => isLink3 ? [file] : []));
+        return { found: found2, hidden: hidden3, skipped };
       }
       /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
       watch(onChange) {
@@ -34553,7 +34648,7 @@ function differencesOf(desired, { config, options }) {
   const known2 = knownByFile.get(desired);
   if (known2 !== void 0 && known2.config === config && known2.options === options) return known2.found;
   const wanted = { config: normalise(desired.document, config), options: desired.options };
-  const found2 = differences2({ config, options }, wanted).map((one2) => withVariables2(one2, desired));
+  const found2 = differences3({ config, options }, wanted).map((one2) => withVariables2(one2, desired));
   knownByFile.set(desired, { config, options, found: found2 });
   return found2;
 }
@@ -34561,7 +34656,7 @@ function withVariables2(found2, desired) {
   const variables = desired.variables(found2.at);
   return variables.length === 0 ? found2 : { ...found2, variables };
 }
-function differences2(from, to2) {
+function differences3(from, to2) {
   const keyed = dedupSources(to2.config).filter((source) => dedupSources(from.config).includes(source));
   const root = { names: [], at: [], keyed };
   return [
@@ -34918,10 +35013,10 @@ function positionAfter(desired, present) {
     return place && { reads: "left", place };
   }
   const before = topicsOf2(present.config);
-  const isSame5 = topicsOf2(desired.config).every(
+  const isSame4 = topicsOf2(desired.config).every(
     (source) => before.some((old) => old.topic === source.topic && shareBroker(old, source))
   );
-  if (!isSame5) return { reads: "anew", topics: beginning(desired) };
+  if (!isSame4) return { reads: "anew", topics: beginning(desired) };
   return { reads: "on", group: consumerGroup(present.pipeline_id) };
 }
 function rereading(from, to2) {
@@ -35574,7 +35669,7 @@ function immutable(desired, present, found2, { path: path2, from, to: to2, at: a
   return refusal(desired, "ImmutableField", { code: "ImmutableField", facts }, found2, at2);
 }
 function recreation(desired, present, { path: path2, at: at2 }) {
-  const found2 = differences2(present, desired);
+  const found2 = differences3(present, desired);
   const trigger = { ending: "recreate", path: path2 };
   const step = endOf(present, "recreate");
   if (step.kind === "waits") {
@@ -35729,6 +35824,7 @@ function obstaclesById({ owned, pipelines, interrupted }, { refused, skipped }, 
     add2([...document2.pipeline_ids, ...lastSeen], obstacleOf(document2));
   }
   for (const { path: path2, reason: reason2 } of skipped) {
+    if (reason2 === void 0) continue;
     const what = { path: path2, skipped: reason2 };
     const within = seen.filter((id) => isWithin2(fileOf(id), path2));
     add2(within, { cause: "InvalidFile", what, file: path2, line: 1, column: 1 });
@@ -35817,10 +35913,10 @@ function reasonToKeep(pipeline_id, { file, suspend, prune }, { actual, wanted, e
     const why = { code: "PruneHeld", facts: { file, unread: unread2.file } };
     return { kind: "no-op", cause: "PruneHeld", why };
   }
-  const hiding2 = wanted.skipped.find(({ mayHold }) => mayHold?.includes(pipeline_id));
-  if (hiding2 !== void 0) {
-    const facts = { file, unread: hiding2.path, skipped: hiding2.reason };
-    return { kind: "no-op", cause: "PruneHeld", why: { code: "PruneHeld", facts } };
+  const hiding2 = wanted.skipped.filter(({ mayHold }) => mayHold?.includes(pipeline_id));
+  if (hiding2.length > 0) {
+    const mayHold = hiding2.map(({ path: path2, reason: reason2 }) => ({ path: path2, ...reason2 !== void 0 && { reason: reason2 } }));
+    return { kind: "no-op", cause: "PruneHeld", why: { code: "PruneHeld", facts: { file, mayHold } } };
   }
   const exchange = exchanged.get(file);
   return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };
@@ -35919,32 +36015,41 @@ var init_plan = __esm({
 
 // reconciler/plan/decide/not-read.ts
 function notReadOf({ before, skipped, ignored }, actual, wanted) {
-  if (skipped.length === 0) return {};
+  if (skipped.length === 0 && Object.keys(before).length === 0) return {};
   const missing3 = vanished(actual, { ...wanted, skipped });
   const left = new Set(ignored);
   const suspectedOf = (path2) => Object.hasOwn(before, path2) ? before[path2].may_hold : [];
-  const elsewhere2 = new Set(skipped.flatMap(({ path: path2 }) => suspectedOf(path2)));
+  const elsewhere2 = new Set(Object.keys(before).flatMap(suspectedOf));
   const fresh = missing3.filter((id) => !elsewhere2.has(id));
+  const holding = (path2, suspected) => {
+    const isIgnored = left.has(path2) || left.has(`${path2}/`);
+    return isIgnored ? [] : suspected.filter((id) => missing3.includes(id));
+  };
   const entries = skipped.map(({ path: path2, version }) => {
     const known2 = Object.hasOwn(before, path2) ? before[path2] : void 0;
-    const isIgnored = left.has(path2) || left.has(`${path2}/`);
-    const isNew = known2 === void 0 || !isSame4(known2.version, version);
-    const suspected = [...suspectedOf(path2), ...isNew ? fresh : []];
-    const may_hold = isIgnored ? [] : suspected.filter((id) => missing3.includes(id));
+    const isNew = known2 === void 0 || !isSame3(known2.version, version);
+    const may_hold = holding(path2, [...suspectedOf(path2), ...isNew ? fresh : []]);
     return [path2, { ...version !== void 0 && { version }, may_hold }];
   });
-  return Object.fromEntries(entries);
+  const there = new Set(skipped.map(({ path: path2 }) => path2));
+  const gone = Object.entries(before).flatMap(([path2, entry3]) => {
+    const may_hold = there.has(path2) ? [] : holding(path2, entry3.may_hold);
+    return may_hold.length === 0 ? [] : [[path2, { ...entry3, may_hold }]];
+  });
+  return Object.fromEntries([...entries, ...gone]);
 }
 function withoutSuspicion(found2) {
   return Object.fromEntries(Object.entries(found2).map(([path2, entry3]) => [path2, { ...entry3, may_hold: [] }]));
 }
 function unreadFiles(skipped, found2) {
-  return skipped.map((one2) => {
+  const there = new Set(skipped.map(({ path: path2 }) => path2));
+  const gone = Object.keys(found2).filter((path2) => !there.has(path2));
+  return [...skipped, ...gone.map((path2) => ({ path: path2 }))].map((one2) => {
     const mayHold = found2[one2.path]?.may_hold ?? [];
     return mayHold.length === 0 ? one2 : { ...one2, mayHold };
   });
 }
-function isSame4(before, now) {
+function isSame3(before, now) {
   return before === void 0 || now === void 0 || before === now;
 }
 var init_not_read = __esm({
@@ -35996,7 +36101,7 @@ var init_level = __esm({
 
 // reconciler/holds/approval.ts
 function approvalOf(change, present, desired) {
-  return `${approvalLevelOf(change)}-${digestOf(change.pipeline_id, present, desired)}`;
+  return `${approvalLevelOf(change)}-${digestOf2(change.pipeline_id, present, desired)}`;
 }
 function approvalLevelOf(change) {
   if (!doesSomething(change)) return levelOf(change);
@@ -36004,7 +36109,7 @@ function approvalLevelOf(change) {
   const level = levelOf({ ...change, irreversible });
   return level === "change" && change.replaces === true && change.effect === "restart" ? "restart" : level;
 }
-function digestOf(pipeline_id, present, desired) {
+function digestOf2(pipeline_id, present, desired) {
   const sides = [present && fingerprint(present), desired && fingerprintOf(desired)];
   return (0, import_node_crypto6.createHash)("sha256").update(JSON.stringify([pipeline_id, ...sides])).digest("hex").slice(0, 32);
 }
@@ -36038,12 +36143,16 @@ function planWithHolds(actual, wanted, holds) {
   const stopped = wanted.pipelines.map((one2) => asStopped(one2, holds));
   const pipelines = stopped.map((one2) => asSuspended(one2, holds));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
+  const states = new Map(pipelines.map((one2) => [one2.pipeline_id, one2.directives.state]));
   const held2 = changes.map((change) => {
     const { pipeline_id } = change;
     const stop = stopOf(holds, pipeline_id);
     if (stop !== void 0 && isToStop(pipeline_id, actual)) return stopFirst(stop, change);
-    const left = leftAlone(change, ownHold(holds, pipeline_id));
-    return stop === void 0 ? left : stoppedBy(stop, left);
+    const hold = ownHold(holds, pipeline_id);
+    const left = leftAlone(change, hold);
+    if (stop !== void 0) return stoppedBy(stop, left);
+    const state = states.get(pipeline_id) ?? "Running";
+    return hold === void 0 && state === "Running" && isToRunAgain(left, actual) ? afterStop(left) : left;
   });
   return { plan: { ...rest, changes: held2 }, pipelines: stopped };
 }
@@ -36058,6 +36167,16 @@ function isToStop(pipeline_id, { pipelines, owned, busy }) {
 function asSuspended(desired, holds) {
   if (ownHold(holds, desired.pipeline_id) === void 0) return desired;
   return { ...desired, directives: { ...desired.directives, suspend: true } };
+}
+function isToRunAgain({ pipeline_id, kind: kind2, cause }, { pipelines, owned, busy }) {
+  const entry3 = Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id] : void 0;
+  const wasStopped = entry3?.stopped === true && entry3.ending !== true && !busy.has(pipeline_id);
+  if (!wasStopped || pipelines.get(pipeline_id)?.status !== "Stopped") return false;
+  return kind2 === "refuse" ? !ended.has(cause) : kind2 === "no-op" && leftRunning.has(cause);
+}
+function afterStop(change) {
+  const why = { code: "StopOver", facts: { of: change.why } };
+  return { ...placeOf(change), ...nothing3(), kind: "resume", cause: "StateWished", why, calls: ["resume"] };
 }
 function stopFirst(stop, change) {
   const { missing_secret } = change;
@@ -36075,7 +36194,8 @@ function stoppedBy(stop, change) {
   const why = whyStopped(stop);
   if (change.kind === "stop") return { ...change, why };
   if (change.kind === "no-op" && change.cause === "InSync") return { ...change, cause: "StoppedByOperator", why };
-  const runsForIt = (change.kind === "delete" || change.kind === "recreate") && change.calls.includes("resume");
+  const isEnd = change.kind === "delete" || change.kind === "recreate";
+  const runsForIt = isEnd ? change.calls.includes("resume") : change.kind === "resume" && change.cause === "Interrupted";
   if (!runsForIt) return change;
   const waiting = { ...why, facts: { ...why.facts, waits: change.why } };
   return { ...placeOf(change), ...nothing3(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
@@ -36100,12 +36220,15 @@ function suspendedBy(hold, change, waits) {
 function asked({ since, by, reason: reason2 }) {
   return { since, ...by !== void 0 && { by }, ...reason2 !== void 0 && { reason: reason2 } };
 }
+var leftRunning, ended;
 var init_held_plan = __esm({
   "reconciler/holds/held-plan.ts"() {
     "use strict";
     init_change();
     init_decide();
     init_hold();
+    leftRunning = /* @__PURE__ */ new Set(["InvalidFile", "PruneDisabled", "PruneHeld"]);
+    ended = /* @__PURE__ */ new Set(["EventsHeld", "GroupBehind", "DeadLettersHeld"]);
   }
 });
 
@@ -36397,7 +36520,7 @@ var init_commit = __esm({
 // reconciler/git/credentials.ts
 async function readable(flag, file) {
   if (file === void 0) return;
-  await (0, import_promises10.access)(file, import_promises10.constants.R_OK).catch((error2) => {
+  await (0, import_promises11.access)(file, import_promises11.constants.R_OK).catch((error2) => {
     throw new SourceError("CredentialsNotFound", `${flag} ${file}: expected a file that can be read (${error2.code})`);
   });
 }
@@ -36418,11 +36541,11 @@ function sshOptions(key, knownHosts) {
 function quoted3(text5) {
   return `'${text5.replaceAll("'", "'\\''")}'`;
 }
-var import_promises10, Credentials;
+var import_promises11, Credentials;
 var init_credentials = __esm({
   "reconciler/git/credentials.ts"() {
     "use strict";
-    import_promises10 = require("node:fs/promises");
+    import_promises11 = require("node:fs/promises");
     init_revision();
     Credentials = class {
       #settings;
@@ -36618,7 +36741,7 @@ function untilReset(value, now) {
   return value !== void 0 && /^\d+$/.test(value) ? bounded(Number(value) * 1e3 - now) : void 0;
 }
 function bounded(milliseconds) {
-  return Number.isNaN(milliseconds) ? void 0 : Math.min(Math.max(0, milliseconds), longestWait3);
+  return Number.isNaN(milliseconds) ? void 0 : Math.min(Math.max(0, milliseconds), longestWait4);
 }
 function reasonOf(text5, answer2) {
   const said2 = text5.replaceAll(/'[^'\n]*'/g, "''");
@@ -36676,11 +36799,11 @@ function changedHostKey(said2) {
   const which = key === void 0 ? "a key" : `the key ${key}`;
   return `the host shows ${which}, which is not the known one: it has a new key, or another machine stands in between`;
 }
-var longestWait3, traceLine, local, remote;
+var longestWait4, traceLine, local, remote;
 var init_failure = __esm({
   "reconciler/git/failure.ts"() {
     "use strict";
-    longestWait3 = 24 * 60 * 60 * 1e3;
+    longestWait4 = 24 * 60 * 60 * 1e3;
     traceLine = /^\d\d:\d\d:\d\d\.\d+ \S+ +(.*)$/;
     local = [
       [/spawn git E(NOENT|ACCES)/, "GitNotInstalled"],
@@ -40925,7 +41048,7 @@ async function runLocally(run, signal) {
   const timer = setTimeout(() => limit2.abort(new Error(outOfTime)), total);
   const onAbort = () => limit2.abort(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  const ended = new Promise((_resolve, reject) => {
+  const ended2 = new Promise((_resolve, reject) => {
     limit2.signal.addEventListener("abort", () => reject(limit2.signal.reason), { once: true });
   });
   let bytes = 0;
@@ -40949,7 +41072,7 @@ async function runLocally(run, signal) {
   try {
     const [command2, ...rest] = args;
     const output = command2 === "cat-file" ? git.binaryCatFile(rest) : git.raw([...args]);
-    return Buffer.from(await Promise.race([output, ended]));
+    return Buffer.from(await Promise.race([output, ended2]));
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
@@ -41053,11 +41176,11 @@ ${refused}`);
 // reconciler/git/object-files.ts
 async function objectFiles(folder) {
   const found2 = /* @__PURE__ */ new Map();
-  const entries = await (0, import_promises11.readdir)((0, import_node_path8.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await (0, import_promises12.readdir)((0, import_node_path8.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry3 of entries) {
     if (!entry3.isFile()) continue;
     const path2 = (0, import_node_path8.join)(entry3.parentPath, entry3.name);
-    const { size } = await (0, import_promises11.stat)(path2).catch(() => void 0) ?? {};
+    const { size } = await (0, import_promises12.stat)(path2).catch(() => void 0) ?? {};
     if (size !== void 0) found2.set(path2, Math.ceil(size / block) * block);
   }
   return found2;
@@ -41066,13 +41189,13 @@ function bytesOf(files) {
   return [...files.values()].reduce((sum3, bytes) => sum3 + bytes, 0);
 }
 async function removeNewer(folder, before) {
-  for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises11.rm)(path2, { force: true });
+  for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises12.rm)(path2, { force: true });
 }
-var import_promises11, import_node_path8, block;
+var import_promises12, import_node_path8, block;
 var init_object_files = __esm({
   "reconciler/git/object-files.ts"() {
     "use strict";
-    import_promises11 = require("node:fs/promises");
+    import_promises12 = require("node:fs/promises");
     import_node_path8 = require("node:path");
     block = 4096;
   }
@@ -41182,9 +41305,9 @@ function movedTo(answer2, url) {
   if (status < 300 || status >= 400 || !URL.canParse(location, url)) return void 0;
   const target = new URL(location, url);
   const path2 = /^(.+)\/info\/refs$/.exec(target.pathname)?.[1];
-  const isSame5 = target.origin === new URL(url).origin && target.username === "" && target.password === "";
+  const isSame4 = target.origin === new URL(url).origin && target.username === "" && target.password === "";
   const address = `${target.origin}${path2}`;
-  return isSame5 && path2 !== void 0 && address !== url && address.length <= longestAddress ? address : void 0;
+  return isSame4 && path2 !== void 0 && address !== url && address.length <= longestAddress ? address : void 0;
 }
 function shown3(location, redact) {
   return redact(location).replaceAll(new RegExp("\\p{Cc}", "gu"), "?").slice(0, 200);
@@ -41193,13 +41316,13 @@ function essence(output) {
   const lines2 = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
   return oneLine(lines2.slice(-4).join("; ").slice(0, 600));
 }
-var import_node_fs6, import_node_path10, import_promises12, Refusal2, mostBytes2, FetchTooLarge, mostRedirects, longestAddress, lookEvery2, Git, idle2;
+var import_node_fs6, import_node_path10, import_promises13, Refusal2, mostBytes2, FetchTooLarge, mostRedirects, longestAddress, lookEvery2, Git, idle2;
 var init_git = __esm({
   "reconciler/git/git.ts"() {
     "use strict";
     import_node_fs6 = require("node:fs");
     import_node_path10 = require("node:path");
-    import_promises12 = require("node:timers/promises");
+    import_promises13 = require("node:timers/promises");
     init_language();
     init_failure();
     init_environment2();
@@ -41371,7 +41494,7 @@ var init_git = __esm({
       async #watch(child, folder, before, done) {
         try {
           for (; ; ) {
-            await (0, import_promises12.setTimeout)(lookEvery2, void 0, { signal: done });
+            await (0, import_promises13.setTimeout)(lookEvery2, void 0, { signal: done });
             await this.#mustFit(folder, before);
           }
         } catch (error2) {
@@ -41433,7 +41556,7 @@ async function asCommitted(files, run) {
   const objects = (await run(["rev-parse", "--path-format=absolute", "--git-path", "objects"], "", {})).toString(
     "utf8"
   );
-  const folder = await (0, import_promises13.mkdtemp)((0, import_node_path11.join)((0, import_node_os2.tmpdir)(), "sluice-objects-"));
+  const folder = await (0, import_promises14.mkdtemp)((0, import_node_path11.join)((0, import_node_os2.tmpdir)(), "sluice-objects-"));
   try {
     const variables = { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted4(objects.trimEnd()) };
     const hashed = await run(["hash-object", "-w", "--stdin-paths"], lines(asked2.map(({ path: path2 }) => path2)), variables);
@@ -41443,7 +41566,7 @@ async function asCommitted(files, run) {
     const clean5 = new Map(asked2.map(({ path: path2 }, index) => [path2, contents2[index]]));
     return files.map(({ path: path2, bytes }) => ({ path: path2, bytes: clean5.get(path2) ?? bytes }));
   } finally {
-    await (0, import_promises13.rm)(folder, { recursive: true, force: true });
+    await (0, import_promises14.rm)(folder, { recursive: true, force: true });
   }
 }
 function readBlobs(output, count) {
@@ -41463,11 +41586,11 @@ function lines(texts) {
 function quoted4(path2) {
   return path2.includes(":") ? `"${path2.replaceAll(/["\\]/g, String.raw`\$&`)}"` : path2;
 }
-var import_promises13, import_node_os2, import_node_path11;
+var import_promises14, import_node_os2, import_node_path11;
 var init_clean = __esm({
   "reconciler/work-tree/clean.ts"() {
     "use strict";
-    import_promises13 = require("node:fs/promises");
+    import_promises14 = require("node:fs/promises");
     import_node_os2 = require("node:os");
     import_node_path11 = require("node:path");
   }
@@ -41488,24 +41611,24 @@ async function filesNow(top, paths, limits2) {
     top
   );
   const files = [];
-  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises14.readFile)((0, import_node_path12.join)(top, path2)) });
+  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises15.readFile)((0, import_node_path12.join)(top, path2)) });
   return { files, skipped };
 }
 async function lookAt(top, path2, limits2) {
   const file = (0, import_node_path12.join)(top, path2);
-  const found2 = await (0, import_promises14.lstat)(file).catch(() => void 0);
+  const found2 = await (0, import_promises15.lstat)(file).catch(() => void 0);
   if (found2 === void 0) return void 0;
   if (found2.isSymbolicLink()) return "a symbolic link, which is not followed: put the file itself here";
   if (found2.isDirectory()) return "a repository within this one, which is not entered: keep pipeline files in this one";
   if (!isCandidate(path2) || !found2.isFile()) return void 0;
-  if (await (0, import_promises14.realpath)(file) !== file) return "a file behind a symbolic link, which is not followed";
+  if (await (0, import_promises15.realpath)(file) !== file) return "a file behind a symbolic link, which is not followed";
   return found2.size > limits2.fileBytes ? tooLarge2(found2.size, limits2) : found2.size;
 }
-var import_promises14, import_node_path12;
+var import_promises15, import_node_path12;
 var init_files = __esm({
   "reconciler/work-tree/files.ts"() {
     "use strict";
-    import_promises14 = require("node:fs/promises");
+    import_promises15 = require("node:fs/promises");
     import_node_path12 = require("node:path");
     init_limits2();
     init_tree();
@@ -41526,11 +41649,11 @@ async function topOf(real, folder, environment2, signal) {
     throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree: ${said2}`);
   }
 }
-var import_promises15, import_node_path13, mostAnswer, mostContents, linkMode, submoduleMode, timeouts, WorkTree;
+var import_promises16, import_node_path13, mostAnswer, mostContents, linkMode, submoduleMode, timeouts, WorkTree;
 var init_work_tree = __esm({
   "reconciler/work-tree/work-tree.ts"() {
     "use strict";
-    import_promises15 = require("node:fs/promises");
+    import_promises16 = require("node:fs/promises");
     import_node_path13 = require("node:path");
     init_language();
     init_commit();
@@ -41567,13 +41690,13 @@ var init_work_tree = __esm({
       }
       /** The work tree that `folder` is in. Throws a SourceError where there is none, or no such folder. */
       static async around(folder, environment2, signal) {
-        const isFolder2 = await (0, import_promises15.stat)(folder).then(
+        const isFolder2 = await (0, import_promises16.stat)(folder).then(
           (found2) => found2.isDirectory(),
           () => false
         );
         if (!isFolder2) throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-        const real = await (0, import_promises15.realpath)(folder);
-        const top = await (0, import_promises15.realpath)(await topOf(real, folder, environment2, signal));
+        const real = await (0, import_promises16.realpath)(folder);
+        const top = await (0, import_promises16.realpath)(await topOf(real, folder, environment2, signal));
         return new _WorkTree(top, (0, import_node_path13.relative)(top, real).split(import_node_path13.sep).join("/") || ".", environment2, signal);
       }
       /**
@@ -41666,7 +41789,7 @@ var init_work_tree = __esm({
        */
       async textAt(commit, file) {
         const folder = (0, import_node_path13.dirname)((0, import_node_path13.resolve)(file));
-        const path2 = (0, import_node_path13.relative)(this.top, (0, import_node_path13.join)(await (0, import_promises15.realpath)(folder).catch(() => folder), (0, import_node_path13.basename)(file)));
+        const path2 = (0, import_node_path13.relative)(this.top, (0, import_node_path13.join)(await (0, import_promises16.realpath)(folder).catch(() => folder), (0, import_node_path13.basename)(file)));
         if (path2.startsWith("..") || (0, import_node_path13.isAbsolute)(path2)) return void 0;
         const args = ["ls-tree", "-z", "--full-tree", commit, "--", `:(literal)${path2}`];
         const listing = await this.#git.text(this.top, args, this.#signal);
@@ -41960,6 +42083,9 @@ function suspensionText({ by, since, reason: reason2 }) {
   const who = by === void 0 ? "" : `by ${by} `;
   return `${who}since ${since}${reason2 === void 0 ? "" : `: ${reason2}`}`;
 }
+function operatorText({ by, ...stop }) {
+  return `${by === void 0 ? "an operator" : `the operator ${by}`} ${suspensionText(stop)}`;
+}
 function waitingText(waits) {
   return waits === void 0 ? "" : `; what waits for that: ${reasonText(waits)}`;
 }
@@ -42057,6 +42183,15 @@ function leavesText(leaves) {
   if (leaves.held === 1) return "; 1 accepted event is dropped unless it is in a prepared batch";
   return leaves.held === "unknown" ? "; the accepted events of a stream that cannot be opened are dropped, except those in prepared batches" : `; of ${leaves.held} accepted events those are dropped that are in no prepared batch`;
 }
+function heldText(facts) {
+  const { file } = facts;
+  if ("unread" in facts)
+    return `${file} no longer has it, but ${facts.unread} cannot be read and may have it: it is kept until that file is corrected`;
+  const [{ path: path2, reason: reason2 } = { path: "" }, ...others2] = facts.mayHold;
+  const more = others2.map((one2) => `${one2.path} (${one2.reason ?? goneSince})`);
+  const paths = facts.mayHold.map((one2) => one2.path);
+  return `${file} no longer has it, but ${path2} came or changed with the same revision, may have it, and is ${reason2 ?? goneSince}${more.length === 0 ? "" : `; so did ${someOf(more)}`}. It is kept. Ways out: restore the file; or, to delete the pipeline, name ${paths.length > 5 ? someOf(paths) : listed3(paths)} in .sluiceignore`;
+}
 function keptText(max_age) {
   return `; events that arrive while it is stopped are kept for at most ${max_age} (resources.nats.stream.max_age), then removed unwritten, and counted`;
 }
@@ -42074,7 +42209,7 @@ function leftText({ isRefused: isRefused2, cause, state }) {
   if (cause === "Drifted") return ", unlike in its file (Drifted)";
   return cause === "InSync" && state !== void 0 ? `, as its x-sluice.state is ${state}` : ` (${cause})`;
 }
-var sentences;
+var sentences, goneSince;
 var init_reasons = __esm({
   "reconciler/plan/render/reasons.ts"() {
     "use strict";
@@ -42104,11 +42239,12 @@ var init_reasons = __esm({
       SuspendedByOperator: ({ pipeline_id, waits, ...suspension }) => `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"${waitingText(waits)}`,
       StoppedByOperator: ({ until, waits, ...stop }) => {
         const later = waits === void 0 ? "" : `; then, as it has to run for that: ${reasonText(waits)}`;
-        return `an operator stopped it ${suspensionText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
+        return `stopped by ${operatorText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
       },
+      StopOver: ({ of }) => `it runs again, as the stop by an operator is over; ${reasonText(of)}`,
       SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
       PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
-      PruneHeld: ({ file, unread: unread2, skipped }) => skipped === void 0 ? `${file} no longer has it, but ${unread2} cannot be read and may have it: it is kept until that file is corrected` : `${file} no longer has it, but ${unread2} came or changed with the same revision, may have it, and is ${skipped}. It is kept. Ways out: restore the file; or, to delete the pipeline, name ${unread2} in .sluiceignore`,
+      PruneHeld: heldText,
       FolderChanging: ({ of, after, changed }) => {
         const last2 = changed === void 0 ? "" : `; ${changed} changed last`;
         return `${reasonText(of)}; this waits until the folder has stood still for ${after / 1e3} s (--dir-settle), as it may be half of a copy${last2}`;
@@ -42144,6 +42280,7 @@ var init_reasons = __esm({
         return `it undoes the ${kind2}${missing3.length === 0 ? "" : `, but does not bring back ${listed3(missing3)}`}`;
       }
     };
+    goneSince = "gone since";
   }
 });
 
@@ -43007,15 +43144,15 @@ function reasonOf2(error2) {
   const { cause } = error2;
   return cause instanceof Error && cause.message !== "" ? cause.message : error2.message;
 }
-var import_promises16, defaults3, shown4, tries, longestWait4, overloaded, RestError, Rest;
+var import_promises17, defaults3, shown4, tries, longestWait5, overloaded, RestError, Rest;
 var init_rest = __esm({
   "reconciler/pull-request/rest.ts"() {
     "use strict";
-    import_promises16 = require("node:timers/promises");
+    import_promises17 = require("node:timers/promises");
     defaults3 = { timeout: 2e4, pause: 1e3, mostBytes: 16 * 1024 * 1024 };
     shown4 = 300;
     tries = 3;
-    longestWait4 = 30;
+    longestWait5 = 30;
     overloaded = [502, 503, 504];
     RestError = class extends Error {
       /** Of the answer; undefined where there was none. */
@@ -43043,7 +43180,7 @@ var init_rest = __esm({
           const wait2 = attempt < tries && mayRepeat(method2, answer2.status) ? this.#waitOf(answer2, attempt) : void 0;
           if (wait2 === void 0) throw await this.#refused(method2, path2, answer2);
           await answer2.body?.cancel();
-          await (0, import_promises16.setTimeout)(wait2);
+          await (0, import_promises17.setTimeout)(wait2);
         }
       }
       async #send(method2, path2, body) {
@@ -43099,7 +43236,7 @@ var init_rest = __esm({
         const asked2 = answer2.headers.get("retry-after");
         if (asked2 === null) return this.#options.pause * 2 ** (attempt - 1);
         const seconds = Number(asked2);
-        return seconds >= 0 && seconds <= longestWait4 ? 1e3 * seconds : void 0;
+        return seconds >= 0 && seconds <= longestWait5 ? 1e3 * seconds : void 0;
       }
       async #refused(method2, path2, answer2) {
         const text5 = await this.#text(answer2, path2).catch(() => "");
@@ -43116,7 +43253,7 @@ async function content(reference, path2) {
   if (!(0, import_node_path14.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
   let file;
   try {
-    file = await (0, import_promises17.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
+    file = await (0, import_promises18.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
     if (!(await file.stat()).isFile()) throw notFound(reference, "is not a file", "name a file");
     return textOf4(reference, await readAtMost2(file, fileBytes + 1));
   } catch (error2) {
@@ -43152,12 +43289,12 @@ function textOf4(reference, bytes) {
 function notFound(reference, what, wayOut2) {
   return new EngineError("SECRET_NOT_FOUND", `secret ${reference} ${what}: ${wayOut2}`, { details: { reference } });
 }
-var import_node_fs7, import_promises17, import_node_path14, fileBytes, FileAndEnvSecrets;
+var import_node_fs7, import_promises18, import_node_path14, fileBytes, FileAndEnvSecrets;
 var init_file_and_env = __esm({
   "reconciler/secrets/file-and-env.ts"() {
     "use strict";
     import_node_fs7 = require("node:fs");
-    import_promises17 = require("node:fs/promises");
+    import_promises18 = require("node:fs/promises");
     import_node_path14 = require("node:path");
     init_language();
     init_schemas();
@@ -43341,7 +43478,8 @@ async function plannedOnServer({ settings: settings2, env, progress: progress2 }
   progress2.step("reading the files");
   const { head, tree, ...rest } = await headFor(live, path2, settings2.optional("plan_head"), env, signal);
   progress2.step(`checking ${head.files.length} files`);
-  const [after] = await loadedSides(settings2, tree, [head], signal);
+  const unread2 = Object.keys(live.not_read ?? {});
+  const [after] = await loadedSides(settings2, tree, [{ ...head, unread: unread2 }], signal);
   return { ...madeOf(previewOfLive(live, after), compared4, head.compared), ...rest };
 }
 function madeOf(preview, base, head) {
@@ -43354,10 +43492,11 @@ async function loadedSides(settings2, tree, sides, signal) {
   const textOf6 = async (file) => (commit === void 0 ? void 0 : await tree?.textAt(commit, file)) ?? readVariablesFile(file);
   const read = variableReader(settings2, textOf6);
   const found2 = [];
-  for (const { compared: compared4, files, skipped } of sides) {
+  for (const { compared: compared4, files, skipped, unread: unread2 } of sides) {
     ({ commit } = compared4);
     const variables = await read();
-    found2.push({ desired: await loader.load(files, signal, variables, unreadPaths({ skipped })), skipped });
+    const desired = await loader.load(files, signal, variables, unreadPaths({ skipped }, unread2));
+    found2.push({ desired, skipped });
   }
   return found2;
 }
@@ -43392,7 +43531,7 @@ async function movedSince(ref, paths, of) {
   return problems;
 }
 async function movedIn(folder, ref, { settings: settings2, env }) {
-  if (!(await (0, import_promises18.stat)(folder)).isDirectory()) {
+  if (!(await (0, import_promises19.stat)(folder)).isDirectory()) {
     throw new CliError(
       `--base: expected folders, found the file ${folder}: what has moved shows in a whole folder alone`
     );
@@ -43445,11 +43584,11 @@ function idChanged2({ change }, { desired }, shown6) {
     )
   ];
 }
-var import_promises18, import_node_path15, longest9, anyNumber;
+var import_promises19, import_node_path15, longest9, anyNumber;
 var init_moved = __esm({
   "reconciler/cli/files/moved.ts"() {
     "use strict";
-    import_promises18 = require("node:fs/promises");
+    import_promises19 = require("node:fs/promises");
     import_node_path15 = require("node:path");
     init_problem();
     init_budget2();
@@ -43467,7 +43606,7 @@ var init_moved = __esm({
 init_terminal();
 
 // reconciler/cli/action/check.ts
-var import_promises23 = require("node:fs/promises");
+var import_promises24 = require("node:fs/promises");
 var import_node_path20 = require("node:path");
 
 // reconciler/cli/files/validation.ts
@@ -43701,7 +43840,7 @@ init_variables2();
 
 // reconciler/cli/files/pipeline-files.ts
 var import_node_fs5 = require("node:fs");
-var import_promises9 = require("node:fs/promises");
+var import_promises10 = require("node:fs/promises");
 var import_node_path6 = require("node:path");
 init_ignore();
 init_load();
@@ -43736,7 +43875,7 @@ function nameOf2({ path: path2, below }) {
   return isPipelineFile(path2) ? path2 : below;
 }
 async function isFolder(path2) {
-  const found2 = await (0, import_promises9.lstat)(path2).catch((error2) => {
+  const found2 = await (0, import_promises10.lstat)(path2).catch((error2) => {
     throw missing2(path2, error2);
   });
   if (!found2.isSymbolicLink()) return found2.isDirectory();
@@ -43770,10 +43909,10 @@ function isOurs({ path: path2, isFolder: isUnread }) {
 }
 var ofGit = "a symbolic link, which is not followed in a Git repository: put the file itself here";
 async function linksIn(folder, files) {
-  const real = await (0, import_promises9.realpath)(folder);
+  const real = await (0, import_promises10.realpath)(folder);
   if (await workTreeOf(real) === void 0) return /* @__PURE__ */ new Set();
   const found2 = await Promise.all(
-    files.map(async ({ path: path2 }) => await (0, import_promises9.realpath)((0, import_node_path6.join)(real, path2)) === (0, import_node_path6.join)(real, path2) ? [] : [path2])
+    files.map(async ({ path: path2 }) => await (0, import_promises10.realpath)((0, import_node_path6.join)(real, path2)) === (0, import_node_path6.join)(real, path2) ? [] : [path2])
   );
   return new Set(found2.flat());
 }
@@ -43793,14 +43932,14 @@ async function testsAlone(tests) {
   return alone.flat();
 }
 async function existingFiles(paths) {
-  const found2 = await Promise.all(paths.map((path2) => (0, import_promises9.lstat)(path2).then(isFile, () => false)));
+  const found2 = await Promise.all(paths.map((path2) => (0, import_promises10.lstat)(path2).then(isFile, () => false)));
   return paths.filter((_3, index) => found2[index]);
 }
 function isFile(entry3) {
   return entry3.isFile();
 }
 async function readAtMost(path2, limit2) {
-  const file = await (0, import_promises9.open)(path2, import_node_fs5.constants.O_RDONLY | import_node_fs5.constants.O_NOFOLLOW | import_node_fs5.constants.O_NONBLOCK);
+  const file = await (0, import_promises10.open)(path2, import_node_fs5.constants.O_RDONLY | import_node_fs5.constants.O_NOFOLLOW | import_node_fs5.constants.O_NONBLOCK);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(limit2), 0, limit2, 0);
     return buffer.subarray(0, bytesRead);
@@ -43860,7 +43999,7 @@ init_plan2();
 init_cli_error();
 
 // reconciler/cli/invocation/default-config.ts
-var import_promises19 = require("node:fs/promises");
+var import_promises20 = require("node:fs/promises");
 var import_node_path16 = require("node:path");
 init_cli_error();
 init_settings_file();
@@ -43900,7 +44039,7 @@ async function inside(tree, entries) {
   return entries;
 }
 async function leadsInto(tree, path2) {
-  return isWithin(tree, await (0, import_promises19.realpath)(path2).catch(() => (0, import_node_path16.resolve)(path2)));
+  return isWithin(tree, await (0, import_promises20.realpath)(path2).catch(() => (0, import_node_path16.resolve)(path2)));
 }
 
 // reconciler/cli/invocation/progress.ts
@@ -44057,7 +44196,7 @@ async function uploadSarif(rest, repository, { commit, ref }, sarif) {
 }
 
 // reconciler/pull-request/host.ts
-var import_promises20 = require("node:fs/promises");
+var import_promises21 = require("node:fs/promises");
 init_schemas();
 
 // reconciler/pull-request/gitlab.ts
@@ -44132,9 +44271,9 @@ async function jobEvent(env) {
   const file = needed(env, "GITHUB_EVENT_PATH");
   let event;
   try {
-    const { size } = await (0, import_promises20.stat)(file);
+    const { size } = await (0, import_promises21.stat)(file);
     if (size > mostEvent) throw new Error(`expected at most ${mostEvent} bytes, found ${size}`);
-    event = JSON.parse(await (0, import_promises20.readFile)(file, "utf8"));
+    event = JSON.parse(await (0, import_promises21.readFile)(file, "utf8"));
   } catch (error2) {
     const why = error2 instanceof Error ? error2.message : String(error2);
     throw new UnknownJob(`GITHUB_EVENT_PATH: expected a file with what began the job: ${why}`, { cause: error2 });
@@ -44466,6 +44605,7 @@ var package_default = {
     "prom-client": "15.1.3",
     protobufjs: "8.8.1",
     re2js: "2.10.0",
+    semver: "7.8.6",
     "simple-git": "4.0.2",
     snappy: "7.4.3",
     yaml: "2.9.1"
@@ -44494,6 +44634,7 @@ var package_default = {
     "@prometheus-io/lezer-promql": "0.315.0",
     "@types/express": "5.0.6",
     "@types/node": "20.19.43",
+    "@types/semver": "7.8.0",
     "@types/ssh2": "1.15.6",
     esbuild: "0.28.2",
     "fast-check": "4.10.2",
@@ -44627,7 +44768,7 @@ function isSet(env, name3, otherwise) {
 
 // reconciler/cli/action/runner.ts
 var import_node_crypto9 = require("node:crypto");
-var import_promises21 = require("node:fs/promises");
+var import_promises22 = require("node:fs/promises");
 var mostSummary = 1024 * 1024;
 var Runner = class {
   #env;
@@ -44658,7 +44799,7 @@ ${end2}
   }
   async #append(variable, text5) {
     const file = this.#env[variable];
-    if (file && text5 !== "") await (0, import_promises21.appendFile)(file, text5);
+    if (file && text5 !== "") await (0, import_promises22.appendFile)(file, text5);
   }
 };
 function annotation2(kind2, text5) {
@@ -44675,7 +44816,7 @@ function annotationAt(kind2, { file, line: line2 }, text5) {
 
 // reconciler/cli/action/tests.ts
 var import_node_child_process3 = require("node:child_process");
-var import_promises22 = require("node:fs/promises");
+var import_promises23 = require("node:fs/promises");
 var import_node_path19 = require("node:path");
 
 // reconciler/pipeline-tests/outcome.ts
@@ -44716,7 +44857,7 @@ async function installed(root, env, terminal) {
   );
 }
 function isThere(file) {
-  return (0, import_promises22.access)(file).then(
+  return (0, import_promises23.access)(file).then(
     () => true,
     () => false
   );
@@ -44741,10 +44882,10 @@ function reportIn(said2) {
 }
 var longestValue = 300;
 function reasonOf3({ failure: failure2, mismatches = [] }) {
-  const differences3 = mismatches.map(({ section, kind: kind2, expected: expected3, found: found2 }) => {
+  const differences4 = mismatches.map(({ section, kind: kind2, expected: expected3, found: found2 }) => {
     return `${section} ${kind2}${shown5("expected", expected3)}${shown5("found", found2)}`;
   });
-  return failure2 ?? differences3.join("; ");
+  return failure2 ?? differences4.join("; ");
 }
 function shown5(word, value) {
   return value === void 0 ? "" : `, ${word} ${printable(JSON.stringify(value).slice(0, longestValue))}`;
@@ -44781,7 +44922,7 @@ async function validated(job, inputs, runner) {
   if (report.problems.length > 0) await runner.summarise([format(report, "markdown")]);
   const sarif = format(report, "sarif");
   if (inputs.sarif !== void 0) {
-    await (0, import_promises23.writeFile)(inputs.sarif, sarif);
+    await (0, import_promises24.writeFile)(inputs.sarif, sarif);
     await runner.output({ "sarif-file": inputs.sarif });
   }
   if (inputs.isUploaded) await uploaded(job, inputs, sarif);
@@ -44812,7 +44953,7 @@ async function compared3(job, inputs, runner) {
   if (warning2 !== void 0) job.terminal.out(annotation2("warning", printable(warning2)));
   const comment2 = markdownOf(report);
   const file = (0, import_node_path20.join)(runner.folder, planFile);
-  await (0, import_promises23.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
+  await (0, import_promises24.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
 `);
   await runner.output({ level: report.level, changes: report.changes.length, "plan-file": file });
   await runner.summarise([comment2]);
