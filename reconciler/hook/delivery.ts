@@ -42,7 +42,7 @@ export function readDelivery(
   const event = named === undefined ? undefined : String(headers[named.header]);
   if (event !== undefined && pings.has(event)) return { kind: "ping" };
   if (event !== undefined && named?.pushes.includes(event) !== true) return { kind: "other event" };
-  if (body === undefined) return { kind: "push" };
+  if (body === undefined || (body.length === 0 && named === undefined)) return { kind: "push" };
   let value: unknown;
   try {
     value = JSON.parse(jsonOf(headers, body)) as unknown;

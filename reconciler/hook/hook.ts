@@ -160,7 +160,7 @@ const answers: Readonly<Record<DeliveryKind, Answer>> = {
   unreadable: {
     status: 400,
     result: "malformed",
-    message: "expected a body in JSON, or a form with a payload in JSON",
+    message: "expected a body in JSON, or a form with a payload in JSON, without Content-Encoding",
   },
 };
 

@@ -64,6 +64,7 @@ test.each([
     "other event",
   ],
   ["another host: no body", { "content-type": "text/plain" }, "", "push"],
+  ["another host: no body, and its client says JSON", { "content-type": "application/json" }, "", "push"],
   ["another host: some text", { "content-type": "text/plain" }, "look!", "push"],
   ["another host: JSON of its own", json, '{"ref": 7}', "push"],
   ["another host: another branch", json, push("refs/heads/next"), "other branch"],
