@@ -1,6 +1,6 @@
 /**
  * The part of the engine's public interface that does no input or output. It compiles expressions, reads column types
- * and endpoints, lists the kinds of sources, and parses JSON without a loss of digits; mutexes, back-off, how a thread answers calls, and what hides secrets are here
+ * and endpoints, lists the kinds of sources, and parses JSON without a loss of digits; mutexes, back-off, time limits, how a thread answers calls, and what hides secrets are here
  * too. It imports no module that does input or output, so that `validate` and `migrate` load no store and no client of Kafka, gRPC or
  * ClickHouse.
  */
@@ -28,6 +28,7 @@ export { endpointOf } from "./sinks/clickhouse/transport/endpoint.ts";
 export { backOff, jitter } from "./flow/back-off.ts";
 export { type Group, GroupCommit } from "./flow/group-commit.ts";
 export { Mutex } from "./flow/mutex.ts";
+export { isOutOfTime, withTimeLimit } from "./flow/time-limit.ts";
 export { oneLine } from "./peers/foreign-text.ts";
 export { hiding } from "./peers/hidden-secrets.ts";
 export { serve } from "./system/serve.ts";

@@ -1,4 +1,4 @@
-import { Mutex } from "../../engine/language.ts";
+import { isOutOfTime, Mutex, withTimeLimit } from "../../engine/language.ts";
 import {
   FetchInterrupted,
   type RequestListener,
@@ -8,7 +8,6 @@ import {
   SourceError,
   type WaitingCommit,
 } from "../git/revision.ts";
-import { withinTime } from "./time-limit.ts";
 import { HoldError } from "./hold.ts";
 import type { Pin } from "./hold.ts";
 import type { Holds } from "./holds.ts";
@@ -118,7 +117,7 @@ export class PinnedSource implements RevisionSource {
 
   async #newest(signal: AbortSignal): Promise<{ head: Revision; isAnswering: boolean }> {
     try {
-      const head = (this.#head = await withinTime(soon, signal, (within) => this.#source.fetch(within)));
+      const head = (this.#head = await withTimeLimit(signal, soon, (within) => this.#source.fetch(within)));
       return { head, isAnswering: true };
     } catch (error) {
       const head = (this.#head ??= await this.#source.cached?.(signal));
@@ -129,11 +128,11 @@ export class PinnedSource implements RevisionSource {
 
   /** A commit that was never followed needs the remote, which has just not answered. */
   #soonAt(commit: string, signal: AbortSignal): Promise<Revision> {
-    return withinTime(soon, signal, async (within) => {
+    return withTimeLimit(signal, soon, async (within) => {
       try {
         return await this.#at(commit, within);
       } catch (error) {
-        if (!within.aborted || signal.aborted) throw error;
+        if (!isOutOfTime(within)) throw error;
         const { url } = this.#source.description;
         const what = `expected an answer within ${soon / 1000} s, found none`;
         throw new SourceError(

@@ -24,7 +24,7 @@ import { orderOf } from "./target/order.ts";
 import { type ColumnInfo, findColumns, findTable, type TableInfo } from "./target/table.ts";
 import { TargetReader } from "./target/target-reader.ts";
 import { writtenTablesOf } from "./target/written-tables.ts";
-import { withTimeLimit } from "./transport/time-limit.ts";
+import { withTimeLimit } from "../../flow/time-limit.ts";
 import { readVersion, whyTooOld } from "./target/version.ts";
 
 /** What the sink is made with beside its config. */

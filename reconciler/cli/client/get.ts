@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { dump } from "js-yaml";
-import { withinTime } from "../../holds/time-limit.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import type { PipelineRecord } from "../../api/routes.ts";
 import { printPlan } from "../../plan/render/index.ts";
@@ -59,7 +58,9 @@ async function watch(invocation: Invocation, daemon: ControlClient): Promise<Exi
   const watching = (signal: AbortSignal): Promise<ExitCode> => watchUntil(signal, invocation, daemon);
   const isTimed = invocation.settings.optional("watch_timeout") !== undefined;
   if (!isTimed) return watching(stopped);
-  return withinTime(invocation.settings.duration("watch_timeout"), stopped, watching);
+  // Other commands that ask the daemon load nothing of the engine.
+  const { withTimeLimit } = await import("../../../engine/language.ts");
+  return withTimeLimit(stopped, invocation.settings.duration("watch_timeout"), watching);
 }
 
 async function watchUntil(signal: AbortSignal, invocation: Invocation, daemon: ControlClient): Promise<ExitCode> {

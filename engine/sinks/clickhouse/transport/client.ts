@@ -7,7 +7,7 @@ import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { agentWithin } from "../../../peers/agent.ts";
 import type { TargetPolicy } from "../../../peers/targets.ts";
-import { withTimeLimit } from "./time-limit.ts";
+import { withTimeLimit } from "../../../flow/time-limit.ts";
 
 const compress = promisify(gzip);
 

@@ -11,7 +11,7 @@ import { agentFor, bodyOf, clientFor, isAnswering, readAnswer, type Target } fro
 import { type Endpoint, endpointOf } from "./endpoint.ts";
 import { type HttpResponse, failureOf } from "./response.ts";
 import { SentRequests } from "./sent-requests.ts";
-import { isOutOfTime } from "./time-limit.ts";
+import { isOutOfTime } from "../../../flow/time-limit.ts";
 import { parseClientError, type RequestFailure, RequestError } from "./request-error.ts";
 
 /** The address of the embedded ClickHouse. */

@@ -1,6 +1,7 @@
 /**
  * Runs `work` with a signal that aborts when `signal` does, and after so many milliseconds with a reason that
- * `isOutOfTime` knows. Removes its timer and its listener.
+ * `isOutOfTime` knows. Removes its timer and its listener. The timer holds what it aborts: Node.js 20 may collect the
+ * `AbortSignal.timeout()` of an `AbortSignal.any()` before its time, which is then never over.
  */
 export async function withTimeLimit<Result>(
   signal: AbortSignal,

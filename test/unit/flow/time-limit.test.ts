@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { isOutOfTime, withTimeLimit } from "../../../engine/sinks/clickhouse/transport/time-limit.ts";
+import { isOutOfTime, withTimeLimit } from "../../../engine/flow/time-limit.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
