@@ -123,10 +123,12 @@ export class Folder implements RevisionSource {
     const began = this.#now();
     const reading = await this.#read(signal);
     const { files, changing } = this.#whole.seen(reading.found, began);
-    const settling = this.#stillness.seen({ looks: looksAt(reading), digest: digestOf(reading), began });
+    const digest = digestOf(reading);
+    const settling = this.#stillness.seen({ looks: looksAt(reading), digest, began });
     const { skipped } = reading;
     const hidden = reading.hidden.flatMap(({ path, bytes }) => (bytes === undefined ? [] : [{ path, bytes }]));
-    const sha = digestOf({ found: files, hidden, skipped });
+    // Where no file is being written, all that was read counts.
+    const sha = changing === undefined ? digest : digestOf({ found: files, hidden, skipped });
     const read = { id: `dir@sha256:${sha}`, sha, files, hidden, skipped };
     if (settling === undefined) return read;
     return { ...read, settling: { ...settling, ...(changing !== undefined && { changing }) } };
