@@ -19,6 +19,7 @@ export { geometries } from "./sinks/clickhouse/columns/geometries.ts";
 export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
 export { storesNull } from "./sinks/clickhouse/columns/nulls.ts";
 export { EngineError } from "./core/errors.ts";
+export { isAtRest } from "./core/lifecycle.ts";
 export { consumerGroup } from "./core/names.ts";
 export type { SourceKind } from "./core/source-kind.ts";
 export { hasAccessToken, hasConsumerGroup, isPushed, originOf, sourceKinds } from "./sources/registry.ts";

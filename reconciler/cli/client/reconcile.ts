@@ -51,10 +51,14 @@ export async function showCarriedOut(
     show(invocation, done, text);
     throw error;
   }
-  const left = awaited === "the files" ? undefined : await leftOver();
-  const found = (): string[] => (awaited === "the files" ? lines(answer) : turnLines(answer, left)).map(printable);
-  show(invocation, { ...done, reconcile: answer }, () => [text(), ...found()].join("\n"));
-  if (awaited === "the files") return codes[endingOf(answer)];
+  const showWith = (found: readonly string[]): ExitCode =>
+    show(invocation, { ...done, reconcile: answer }, () => [text(), ...found.map(printable)].join("\n"));
+  if (awaited === "the files") {
+    showWith(lines(answer));
+    return codes[endingOf(answer)];
+  }
+  const left = await leftOver();
+  showWith(turnLines(answer, left));
   return left === undefined ? 0 : 1;
 }
 

@@ -37,13 +37,13 @@ export async function stop(invocation: Invocation, id?: string): Promise<ExitCod
   return showCarriedOut(invocation, done, text, "a turn", () => notStopped(invocation, id));
 }
 
-const stopped: ReadonlySet<string> = new Set<Status>(["Stopped", "Terminated", "Failed"]);
-
 /** What a pipeline that should be stopped is, where it is not. */
 async function notStopped(invocation: Invocation, id: string): Promise<string | undefined> {
+  // Other commands that ask the daemon load nothing of the engine.
+  const { isAtRest } = await import("../../../engine/language.ts");
   const records = (await daemonOf(invocation).get("/api/v1/pipeline")) as PipelineRecord[];
   const status = records.find(({ pipeline_id }) => pipeline_id === id)?.status;
-  if (status === undefined || stopped.has(status)) return undefined;
+  if (status === undefined || isAtRest(status as Status)) return undefined;
   return `It is not stopped yet, but ${status}: "sluice get ${id}" says why.`;
 }
 
