@@ -34370,10 +34370,11 @@ var init_folder = __esm({
         const began = this.#now();
         const reading = await this.#read(signal);
         const { files, changing } = this.#whole.seen(reading.found, began);
-        const settling = this.#stillness.seen({ looks: looksAt(reading), digest: digestOf(reading), began });
+        const digest = digestOf(reading);
+        const settling = this.#stillness.seen({ looks: looksAt(reading), digest, began });
         const { skipped } = reading;
         const hidden3 = reading.hidden.flatMap(({ path: path2, bytes }) => bytes === void 0 ? [] : [{ path: path2, bytes }]);
-        const sha = digestOf({ found: files, hidden: hidden3, skipped });
+        const sha = changing === void 0 ? digest : digestOf({ found: files, hidden: hidden3, skipped });
         const read = { id: `dir@sha256:${sha}`, sha, files, hidden: hidden3, skipped };
         if (settling === void 0) return read;
         return { ...read, settling: { ...settling, ...changing !== void 0 && { changing } } };
