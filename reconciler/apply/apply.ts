@@ -105,7 +105,7 @@ export class Apply {
     for (const change of plan.changes) {
       const { pipeline_id, kind, cause } = change;
       const pipeline = desired.get(pipeline_id);
-      const entry = Object.hasOwn(inventory.state.pipelines, pipeline_id) && inventory.state.pipelines[pipeline_id];
+      const entry = inventory.state.pipelines[pipeline_id];
       if (cause === "InSync") this.#backoff.clear(pipeline_id);
       if (pipeline === undefined) continue;
       if (cause === "DriftFight" && entry && entry.fight === undefined) telemetry.fightBegan(change);
@@ -126,8 +126,8 @@ export class Apply {
   #noteStop(change: Change): void {
     const { inventory, engine } = this.#options;
     const { pipeline_id, cause } = change;
-    const entry = Object.hasOwn(inventory.state.pipelines, pipeline_id) && inventory.state.pipelines[pipeline_id];
-    if (!entry || this.#jobs.has(pipeline_id)) return;
+    const entry = inventory.state.pipelines[pipeline_id];
+    if (entry === undefined || this.#jobs.has(pipeline_id)) return;
     if (isStopByOperator(change)) inventory.own(pipeline_id, { ...entry, stopped: true });
     else if (cause === "InSync" || healthOf(engine, pipeline_id)?.overall_status === "Running") {
       const { stopped: _stopped, ...rest } = entry;
