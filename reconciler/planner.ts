@@ -14,7 +14,7 @@ import { followedSource, sourceChange, type SourceChange, withoutChanges } from 
 import type { Variables } from "./language/variables.ts";
 import { type ApprovalRule, withApprovals } from "./holds/approval.ts";
 import { withSettling } from "./holds/settling.ts";
-import { planWithHolds, whileSuspended } from "./holds/held-plan.ts";
+import { planWithHolds, whileSuspended, withStopsOver } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
 import { notReadOf, unreadFiles, withoutSuspicion } from "./plan/decide/index.ts";
@@ -47,7 +47,7 @@ export interface MadePlan {
   /** What is wished of each pipeline: by its file, and by an operator who stopped it. */
   pipelines: DesiredPipeline[];
   suspended: ReadonlySet<string>;
-  /** What is not read of the revision. */
+  /** What is not read of the revision, as it is remembered where its source is followed. */
   notRead: NotRead;
   /** What of it is carried out while everything is suspended; absent where nothing is. */
   whileSuspended?: Plan;
@@ -92,19 +92,26 @@ export class Planner {
       desired,
     );
     const unread = [...unreadFiles(skipped, notRead), ...claimedButIgnored(desired, inventory.state.pipelines)];
-    const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped: unread }, holds.state);
+    const wanted = { ...desired, skipped: unread };
+    const { plan, pipelines } = planWithHolds(actual, wanted, holds.state);
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
-    const change = sourceChange(plan, inventory.state.source, followedSource(source.description, revision));
-    if (change === undefined) {
-      const settled = settling === undefined ? plan : withSettling(plan, actual, desired.pipelines, settling);
-      const made = approval === undefined ? settled : withApprovals(settled, actual, desired.pipelines, approval);
-      const few = whileSuspended(made, actual);
-      return { plan: made, pipelines, suspended, notRead, ...(few !== undefined && { whileSuspended: few }) };
-    }
-    // Who approves another source has seen what it lacks.
-    const seen = withoutSuspicion(notRead);
-    return { plan: withoutChanges(plan, change), pipelines, suspended, notRead: seen, sourceChange: change };
+    const to = followedSource(source.description, revision);
+    const change = sourceChange(plan, [actual, wanted], inventory.state.source, to);
+    const settled = settling === undefined ? plan : withSettling(plan, actual, desired.pipelines, settling);
+    const approved = approval === undefined ? settled : withApprovals(settled, actual, desired.pipelines, approval);
+    const left = change === undefined ? approved : withoutChanges(plan, change);
+    const made = withStopsOver(left, actual, pipelines, holds.state);
+    const few = whileSuspended(made, actual);
+    return {
+      plan: made,
+      pipelines,
+      suspended,
+      // Who approves another source has seen what it lacks.
+      notRead: change === undefined ? notRead : withoutSuspicion(notRead),
+      ...(few !== undefined && { whileSuspended: few }),
+      ...(change !== undefined && { sourceChange: change }),
+    };
   }
 
   /** What is desired of all that was read: files of other tools are left out, unless they held a pipeline before. */

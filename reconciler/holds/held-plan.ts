@@ -10,8 +10,7 @@ import type { Hold, HoldsState, StopHold } from "./hold.ts";
 /**
  * The plan without changes of the pipelines that an operator suspended, as if their files suspended them; they are not
  * deleted either if their files are removed. A pipeline that an operator stopped is stopped first, whatever else would be
- * done or keeps it from being done; the plans after that are those of a pipeline whose file asks for `Stopped`. When that
- * is over it runs again, also where its file cannot be used, or is gone and it is kept.
+ * done or keeps it from being done; the plans after that are those of a pipeline whose file asks for `Stopped`.
  */
 export function planWithHolds(
   actual: ActualState,
@@ -21,16 +20,12 @@ export function planWithHolds(
   const stopped = wanted.pipelines.map((one) => asStopped(one, holds));
   const pipelines = stopped.map((one) => asSuspended(one, holds));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
-  const states = new Map(pipelines.map((one) => [one.pipeline_id, one.directives.state]));
   const held = changes.map((change) => {
     const { pipeline_id } = change;
     const stop = stopOf(holds, pipeline_id);
     if (stop !== undefined && isToStop(pipeline_id, actual)) return stopFirst(stop, change);
-    const hold = ownHold(holds, pipeline_id);
-    const left = leftAlone(change, hold);
-    if (stop !== undefined) return stoppedBy(stop, left);
-    const state = states.get(pipeline_id) ?? "Running";
-    return hold === undefined && state === "Running" && isToRunAgain(left, actual) ? afterStop(left) : left;
+    const left = leftAlone(change, ownHold(holds, pipeline_id));
+    return stop === undefined ? left : stoppedBy(stop, left);
   });
   return { plan: { ...rest, changes: held }, pipelines: stopped };
 }
@@ -73,8 +68,34 @@ function asSuspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeli
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
 
+/**
+ * The plan in which each pipeline whose stop by an operator is over runs again, where nothing else is done about it: what
+ * holds its change back, such as a file that cannot be used, an approval or another source, holds back no more than that.
+ * For the whole plan, when all that is held back is known.
+ */
+export function withStopsOver(
+  { changes, ...rest }: Plan,
+  actual: ActualState,
+  pipelines: readonly DesiredPipeline[],
+  holds: HoldsState,
+): Plan {
+  const states = new Map(pipelines.map((one) => [one.pipeline_id, one.directives.state]));
+  const isToRun = (change: Change): boolean => {
+    const { pipeline_id: id } = change;
+    const isHeld = stopOf(holds, id) !== undefined || ownHold(holds, id) !== undefined;
+    return !isHeld && (states.get(id) ?? "Running") === "Running" && isToRunAgain(change, actual);
+  };
+  return { ...rest, changes: changes.map((change) => (isToRun(change) ? afterStop(change) : change)) };
+}
+
 /** Causes for which a pipeline is left as it is, and was left running before an operator stopped it. */
-const leftRunning: ReadonlySet<Cause> = new Set<Cause>(["InvalidFile", "PruneDisabled", "PruneHeld"]);
+const leftRunning: ReadonlySet<Cause> = new Set<Cause>([
+  "InvalidFile",
+  "PruneDisabled",
+  "PruneHeld",
+  "Suspended",
+  "FolderChanging",
+]);
 /** Refusals that are about a deletion which has begun. */
 const ended: ReadonlySet<Cause> = new Set<Cause>(["EventsHeld", "GroupBehind", "DeadLettersHeld"]);
 

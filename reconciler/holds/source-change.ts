@@ -1,6 +1,8 @@
 import type { FollowedSource } from "../actual/inventory.ts";
+import type { ActualState } from "../actual/state.ts";
 import type { Revision, SourceDescription } from "../git/revision.ts";
 import { nothing } from "../plan/decide/changes.ts";
+import { vanished } from "../plan/decide/index.ts";
 import {
   doesSomething,
   isStopByOperator,
@@ -9,6 +11,7 @@ import {
   type Change,
   type Plan,
   type Refusal,
+  type WantedState,
 } from "../plan/change.ts";
 import type { ReasonFacts } from "../plan/reason.ts";
 
@@ -24,15 +27,6 @@ export interface SourceChange {
   /** Other pipelines that would be created or changed; none where no redirect leads there. */
   edits: string[];
 }
-
-/** Changes that delete a pipeline, or would if nothing else kept it. */
-const removing: ReadonlySet<Cause> = new Set<Cause>([
-  "FileRemoved",
-  "DeletionBudget",
-  "EmptySource",
-  "PruneHeld",
-  "IdChanged",
-]);
 
 /** What tells a source from another one. A tag or a commit does not: a new one is how such a source changes. */
 export function followedSource(
@@ -59,19 +53,33 @@ export function followedAfter(before: FollowedSource | undefined, to: FollowedSo
   return configured;
 }
 
-/** The change of the source that a plan has to wait for; undefined where it is the same, or does nothing that no one asked for. */
+/**
+ * The change of the source that a plan, and what comes after it, has to wait for; undefined where it is the same, or does
+ * nothing that no one asked for.
+ */
 export function sourceChange(
   { changes }: Plan,
+  [actual, wanted]: readonly [ActualState, WantedState],
   from: FollowedSource | undefined,
   to: FollowedSource,
 ): SourceChange | undefined {
-  if (from === undefined || isSame(from, to)) return undefined;
-  const removed = changes.filter(({ kind, cause }) => kind === "delete" || removing.has(cause));
+  if (from === undefined || isSameSource(from, to)) return undefined;
+  const lacking = lackedBy(wanted, actual);
+  const removed = changes.filter(({ kind, pipeline_id }) => kind === "delete" || lacking.has(pipeline_id));
   const isRedirected = to.redirected !== undefined && to.redirected !== from.redirected;
   const edited = isRedirected ? changes.filter((one) => isEdit(one) && !removed.includes(one)) : [];
   if (removed.length + edited.length === 0) return undefined;
   const [removes = [], edits = []] = [removed, edited].map((some) => some.map(({ pipeline_id }) => pipeline_id));
   return { from, to, removes, edits };
+}
+
+/**
+ * Pipelines that are deleted sooner or later because no file has them, whatever holds that up now: it ends, and then this
+ * source would be the followed one.
+ */
+function lackedBy(wanted: WantedState, actual: ActualState): ReadonlySet<string> {
+  const { owned } = actual;
+  return new Set(vanished(actual, wanted).filter((id) => owned[id]?.prune === true && !owned[id].suspend));
 }
 
 /** Whether it is made because of its file. */
@@ -103,7 +111,7 @@ function held(change: Change, facts: ReasonFacts["SourceChanged"]): Refusal {
   return { ...placeOf(change), ...nothing(), kind: "refuse", cause: "SourceChanged", why };
 }
 
-function isSame(one: FollowedSource, other: FollowedSource): boolean {
+export function isSameSource(one: FollowedSource, other: FollowedSource): boolean {
   return (["kind", "url", "redirected", "path", "branch"] as const).every((name) => one[name] === other[name]);
 }
 

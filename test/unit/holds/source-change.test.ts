@@ -194,3 +194,82 @@ describe("another address to which the server redirects", () => {
     expect(readyOf(reconciler, "orders")).toEqual(["False", "SourceChanged", "Stalled"]);
   });
 });
+
+const ways: [string, (reconciler: Reconciler) => Reconciler][] = [
+  ["another folder of the repository", () => following({ path: "staging" }, orders)],
+  [
+    "an address to which the server redirects",
+    (reconciler) => {
+      redirected("https://example.com/attic/shop.git", orders);
+      return reconciler;
+    },
+  ],
+];
+
+interface Delay {
+  title: string;
+  begin: (reconciler: Reconciler) => unknown;
+  end: (reconciler: Reconciler) => unknown;
+}
+
+const delays: Delay[] = [
+  {
+    title: "an operator stopped",
+    begin: ({ operator }) => operator.stop("sales-eu", 60_000, {}),
+    end: ({ operator }) => operator.resume("sales-eu", {}),
+  },
+  {
+    title: "an operator suspended",
+    begin: ({ operator }) => operator.suspend("sales-eu", {}),
+    end: ({ operator }) => operator.resume("sales-eu", {}),
+  },
+  {
+    title: "has dead letters",
+    begin: () => world.engine.change("sales-eu", { letters: 1 }),
+    end: () => world.engine.change("sales-eu", { letters: 0 }),
+  },
+];
+
+describe.each(ways)("a pipeline that %s lacks, and whose deletion waits for something else", (_way, follow) => {
+  test.each(delays)("as $title, is not deleted after that without an approval", async ({ begin, end }) => {
+    const before = await world.after(orders, sales);
+    await begin(before);
+    const reconciler = follow(before);
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    await end(reconciler);
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    expect(running()).toEqual(["orders", "sales-eu"]);
+    expect(readyOf(reconciler, "sales-eu")).toEqual(["False", "SourceChanged", "Stalled"]);
+    expect(await reconciler.operator.approve({})).toMatchObject({ removes: ["sales-eu"] });
+    await outcomes(reconciler);
+    expect(running()).toEqual(["orders"]);
+  });
+
+  test.each(delays)("as $title while it waits for an approval, stays", async ({ begin, end }) => {
+    const reconciler = follow(await world.after(orders, sales));
+    await outcomes(reconciler);
+    await begin(reconciler);
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    await end(reconciler);
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    expect(running()).toEqual(["orders", "sales-eu"]);
+    expect(world.engine.get("sales-eu").status).toBe("Running");
+  });
+});
+
+test("a pipeline that a redirect lacks while it is changed is not deleted after that without an approval", async () => {
+  const reconciler = await world.after(orders, sales);
+  const goOn = world.holdUp("update", "sales-eu");
+  world.source.say(orders, { ...sales, expression: "id > 1" });
+  await outcomes(reconciler);
+  redirected("https://example.com/attic/shop.git", orders);
+  await outcomes(reconciler);
+  goOn();
+  await outcomes(reconciler);
+  await outcomes(reconciler);
+  expect(running()).toEqual(["orders", "sales-eu"]);
+});

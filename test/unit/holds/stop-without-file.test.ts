@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { SourceError } from "../../../reconciler/git/revision.ts";
-import type { Reconciler } from "../../../reconciler/reconciler.ts";
+import type { Reconciler, ReconcilerOptions } from "../../../reconciler/reconciler.ts";
 import type { Condition } from "../../../reconciler/status/conditions.ts";
 import { orders, outcomes, readyOf, signal, World } from "../apply/world.ts";
 import type { PipelineText } from "../../support/pipeline-text.ts";
@@ -116,6 +116,84 @@ describe.each(unusable)("a pipeline is stopped although $title", ({ before, afte
     await outcomes(reconciler);
     expect(statusOf()).toBe("Stopped");
     await reconciler.operator.resume(undefined, {});
+    await outcomes(reconciler);
+    expect(statusOf()).toBe("Running");
+  });
+});
+
+interface HeldBack {
+  title: string;
+  options?: Partial<ReconcilerOptions>;
+  /** What comes while it is stopped. */
+  come: () => void;
+  reason: string;
+}
+
+const heldBack: HeldBack[] = [
+  {
+    title: "its deletion waits for an approval",
+    options: { approve: "forget" },
+    come: () => world.source.say(sales, third),
+    reason: "NotApproved",
+  },
+  {
+    title: "its change waits for an approval",
+    options: { approve: "change" },
+    come: () => world.source.say({ ...orders, expression: "id > 1" }, sales, third),
+    reason: "NotApproved",
+  },
+  {
+    title: "its source has become another one",
+    come: () => {
+      world.source.redirected = "https://example.com/attic.git";
+      world.source.say(sales, third);
+    },
+    reason: "SourceChanged",
+  },
+  {
+    title: "its file suspends it",
+    come: () => world.source.say({ ...orders, sluice: ["suspend: true"] }, sales, third),
+    reason: "Suspended",
+  },
+  {
+    title: "its folder may be half of a copy",
+    come: () => {
+      world.source.say(sales, third);
+      world.source.settles({ after: 10_000, at: 0, recent: [] });
+    },
+    reason: "FolderChanging",
+  },
+];
+
+describe.each(heldBack)("a pipeline that is stopped runs again although $title", ({ options, come, reason }) => {
+  let reconciler: Reconciler;
+
+  beforeEach(async () => {
+    await world.after(orders, sales, third);
+    reconciler = world.reconciler(options);
+    await outcomes(reconciler);
+    await reconciler.operator.stop("orders", hour, {});
+    await outcomes(reconciler);
+    come();
+    await outcomes(reconciler);
+    expect(statusOf()).toBe("Stopped");
+  });
+
+  afterEach(async () => {
+    await outcomes(reconciler);
+    expect(statusOf()).toBe("Running");
+    expect(readyOf(reconciler)[1]).toBe(reason);
+    expect(world.engine.calls.slice(3)).toEqual(["stop orders", "resume orders"]);
+  });
+
+  test("when it is resumed", async () => {
+    await reconciler.operator.resume("orders", {});
+    await outcomes(reconciler);
+    expect(statusOf()).toBe("Running");
+  });
+
+  test("when its time is over", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + hour + 1 });
     await outcomes(reconciler);
     expect(statusOf()).toBe("Running");
   });
