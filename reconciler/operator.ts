@@ -102,9 +102,9 @@ export class Operator {
     const { inventory, source, status, telemetry, order } = this.#dependencies;
     if (source.waiting !== undefined) return this.#approveCommit(source.waiting, by, commit);
     if (commit !== undefined) throw new HoldError("no commit waits for an approval");
-    const change = status.last?.sourceChange;
+    const { sourceChange: change, notRead } = status.last ?? {};
     if (change === undefined) throw new HoldError("nothing waits for an approval");
-    inventory.follow(change.to);
+    inventory.follow(change.to, notRead);
     await inventory.save();
     telemetry.approved(change, by);
     order();

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import { sleep, type Log } from "../engine/index.ts";
-import { Inventory } from "./actual/inventory.ts";
+import { Inventory, type NotRead } from "./actual/inventory.ts";
 import { Apply, type Order } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import { Journal } from "./apply/journal.ts";
@@ -13,7 +13,7 @@ import { type PollResult, SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
 import { noVariables, type Variables } from "./language/variables.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
-import { followedAfter, followedSource } from "./holds/source-change.ts";
+import { followedAfter, followedSource, isSameSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
 import { filesOf, unreadPaths, withoutWaiting, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
@@ -272,17 +272,25 @@ export class Reconciler {
       desired,
     );
     turn.plan = plan;
-    this.#inventory.notRead(notRead);
+    turn.notRead = notRead;
     if (whileSuspended !== undefined) turn.whileSuspended = whileSuspended;
     turn.pipelines = pipelines;
     this.#planned = { revision: revision.id, pipelines: desired.pipelines };
     turn.suspended = suspended;
     if (sourceChange !== undefined) turn.sourceChange = sourceChange;
-    else {
-      const { source: before } = this.#inventory.state;
-      this.#inventory.follow(followedAfter(before, followedSource(this.#source.description, revision)));
-    }
+    else this.#follow(revision, notRead);
     this.#telemetry.planMade(plan);
+  }
+
+  /**
+   * The next revision is not compared with what a redirect showed for one look, nor with a folder that may be half of a
+   * copy: what came with it is new until then.
+   */
+  #follow(revision: Revision, notRead: NotRead): void {
+    const to = followedSource(this.#source.description, revision);
+    const followed = followedAfter(this.#inventory.state.source, to);
+    const isKnown = revision.settling === undefined && isSameSource(followed, to);
+    this.#inventory.follow(followed, isKnown ? notRead : undefined);
   }
 
   /** While everything is suspended, only stops and repairs; the plan names the waiting changes. */

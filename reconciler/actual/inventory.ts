@@ -152,14 +152,10 @@ export class Inventory {
     this.#state.deletions = deletions;
   }
 
-  /** Notes what is not read of the revision that is followed. */
-  notRead(found: NotRead): void {
-    this.#state.not_read = found;
-  }
-
-  /** From now on this source is followed. */
-  follow(source: FollowedSource): void {
+  /** From now on this source is followed, of which this is not read; without it, what was known of that stays. */
+  follow(source: FollowedSource, notRead?: NotRead): void {
     this.#state.source = source;
+    if (notRead !== undefined) this.#state.not_read = notRead;
   }
 
   attempted(revision: string): void {

@@ -1,4 +1,5 @@
 import { jitter } from "../../engine/language.ts";
+import type { NotRead } from "../actual/inventory.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
@@ -33,6 +34,8 @@ export interface Turn {
   suspended?: ReadonlySet<string>;
   /** Another source than before: the plan waits for an approval. */
   sourceChange?: SourceChange;
+  /** What is not read of the revision, as it is remembered where its source is followed. */
+  notRead?: NotRead;
   outcomes?: Outcome[];
   /** The error of the step that ended the turn. It changed no running pipeline. */
   error?: Error;

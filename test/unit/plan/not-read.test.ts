@@ -169,3 +169,36 @@ test("an approval of another source deletes what that lacks, whatever is not rea
   await outcomes(reconciler);
   expect(running()).toEqual(["orders"]);
 });
+
+test.each([
+  ["lacks its file", [orders]],
+  ["has its file", [orders, sales]],
+])("a redirect to a mirror that %s takes nothing of that back", async (_what, mirrored) => {
+  const reconciler = await world.after(orders, sales);
+  revision([library("1")], orders);
+  await outcomes(reconciler);
+  world.source.redirected = "https://example.com/mirror.git";
+  for (const skipped of [[library("1")], []]) {
+    revision(skipped, ...mirrored);
+    await outcomes(reconciler);
+  }
+  world.source.redirected = undefined;
+  revision([library("1")], orders);
+  await outcomes(reconciler);
+  await outcomes(world.reconciler());
+  expect(running().toSorted()).toEqual(["orders", "sales-eu"]);
+});
+
+test("a pipeline is kept where the copy that brings what is not read takes its file only in a later look", async () => {
+  const moving = { after: 10_000, at: 0, recent: [] };
+  const reconciler = await world.after(orders, sales);
+  for (const pipelines of [[orders, sales], [orders], [orders, sales], [orders]]) {
+    revision([library("1")], ...pipelines);
+    world.source.settles(moving);
+    await outcomes(reconciler);
+  }
+  await outcomes(world.reconciler());
+  world.source.settles();
+  await outcomes(reconciler);
+  expect(readyOf(reconciler, "sales-eu")).toEqual(["True", "PruneHeld"]);
+});
