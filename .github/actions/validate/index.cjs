@@ -36144,16 +36144,12 @@ function planWithHolds(actual, wanted, holds) {
   const stopped = wanted.pipelines.map((one2) => asStopped(one2, holds));
   const pipelines = stopped.map((one2) => asSuspended(one2, holds));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
-  const states = new Map(pipelines.map((one2) => [one2.pipeline_id, one2.directives.state]));
   const held2 = changes.map((change) => {
     const { pipeline_id } = change;
     const stop = stopOf(holds, pipeline_id);
     if (stop !== void 0 && isToStop(pipeline_id, actual)) return stopFirst(stop, change);
-    const hold = ownHold(holds, pipeline_id);
-    const left = leftAlone(change, hold);
-    if (stop !== void 0) return stoppedBy(stop, left);
-    const state = states.get(pipeline_id) ?? "Running";
-    return hold === void 0 && state === "Running" && isToRunAgain(left, actual) ? afterStop(left) : left;
+    const left = leftAlone(change, ownHold(holds, pipeline_id));
+    return stop === void 0 ? left : stoppedBy(stop, left);
   });
   return { plan: { ...rest, changes: held2 }, pipelines: stopped };
 }
@@ -36168,16 +36164,6 @@ function isToStop(pipeline_id, { pipelines, owned, busy }) {
 function asSuspended(desired, holds) {
   if (ownHold(holds, desired.pipeline_id) === void 0) return desired;
   return { ...desired, directives: { ...desired.directives, suspend: true } };
-}
-function isToRunAgain({ pipeline_id, kind: kind2, cause }, { pipelines, owned, busy }) {
-  const entry3 = Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id] : void 0;
-  const wasStopped = entry3?.stopped === true && entry3.ending !== true && !busy.has(pipeline_id);
-  if (!wasStopped || pipelines.get(pipeline_id)?.status !== "Stopped") return false;
-  return kind2 === "refuse" ? !ended.has(cause) : kind2 === "no-op" && leftRunning.has(cause);
-}
-function afterStop(change) {
-  const why = { code: "StopOver", facts: { of: change.why } };
-  return { ...placeOf(change), ...nothing3(), kind: "resume", cause: "StateWished", why, calls: ["resume"] };
 }
 function stopFirst(stop, change) {
   const { missing_secret } = change;
@@ -36221,15 +36207,12 @@ function suspendedBy(hold, change, waits) {
 function asked({ since, by, reason: reason2 }) {
   return { since, ...by !== void 0 && { by }, ...reason2 !== void 0 && { reason: reason2 } };
 }
-var leftRunning, ended;
 var init_held_plan = __esm({
   "reconciler/holds/held-plan.ts"() {
     "use strict";
     init_change();
     init_decide();
     init_hold();
-    leftRunning = /* @__PURE__ */ new Set(["InvalidFile", "PruneDisabled", "PruneHeld"]);
-    ended = /* @__PURE__ */ new Set(["EventsHeld", "GroupBehind", "DeadLettersHeld"]);
   }
 });
 
@@ -41049,7 +41032,7 @@ async function runLocally(run, signal) {
   const timer = setTimeout(() => limit2.abort(new Error(outOfTime)), total);
   const onAbort = () => limit2.abort(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  const ended2 = new Promise((_resolve, reject) => {
+  const ended = new Promise((_resolve, reject) => {
     limit2.signal.addEventListener("abort", () => reject(limit2.signal.reason), { once: true });
   });
   let bytes = 0;
@@ -41073,7 +41056,7 @@ async function runLocally(run, signal) {
   try {
     const [command2, ...rest] = args;
     const output = command2 === "cat-file" ? git.binaryCatFile(rest) : git.raw([...args]);
-    return Buffer.from(await Promise.race([output, ended2]));
+    return Buffer.from(await Promise.race([output, ended]));
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
