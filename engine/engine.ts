@@ -354,6 +354,7 @@ export class Engine {
     this.#endpoints.close();
     await this.#runner.close(closeLimit);
     await closeStores(this.#stores);
+    this.#stores.recorder.close();
   }
 
   /** Removes expired events of pipelines at rest, and expired dead letters. */

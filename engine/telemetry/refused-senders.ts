@@ -31,6 +31,11 @@ export class RefusalsOfPipeline {
     this.#last = performance.now();
   }
 
+  /** Writes the line that waits. */
+  close(): void {
+    this.#lines.close();
+  }
+
   /** Undefined where none was refused lately for a reason that the operator can do something about. */
   get shown(): RefusedSenders | undefined {
     return performance.now() - this.#last < shownFor ? this.#shown : undefined;

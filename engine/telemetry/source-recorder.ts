@@ -51,10 +51,16 @@ class SourceRecorder implements Pick<
 
   /** Drops the series and counters of a deleted pipeline. */
   forget(pipeline_id: string): void {
+    this.#observed.get(pipeline_id)?.refusals.close();
     this.#observed.delete(pipeline_id);
     for (const metric of Object.values(this.metrics) as EngineMetrics["paused"][]) {
       void forgetSeries(metric, pipeline_id);
     }
+  }
+
+  /** Logs what waits to be logged. */
+  close(): void {
+    for (const { refusals } of this.#observed.values()) refusals.close();
   }
 
   eventsCompacted({ pipeline_id, batch, count }: EventOf<"eventsCompacted">): void {
@@ -215,6 +221,11 @@ export class IntakeRecorder
 {
   /** Senders may name any pipeline: those that there are not are shown as one. */
   readonly #ofUnknown = new RefusalsOfPipeline(unknownPipeline, this.log);
+
+  override close(): void {
+    super.close();
+    this.#ofUnknown.close();
+  }
 
   eventAccepted({ pipeline_id, bytes }: EventOf<"eventAccepted">): void {
     this.metrics.requests.inc({ pipeline_id, status: "202" });

@@ -78,6 +78,7 @@ export class Hook {
   async close(): Promise<void> {
     this.#awaited.close();
     this.#throttle.close();
+    this.#options.telemetry.close();
   }
 
   /** Instead of a refusal an address gets the time to wait, after many of them. */

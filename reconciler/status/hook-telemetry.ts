@@ -1,18 +1,17 @@
 import { Counter } from "prom-client";
 import type { Registry } from "prom-client";
-import type { Log } from "../../engine/index.ts";
+import { GatheredEvents, type Log } from "../../engine/index.ts";
 
 /** The result of a request to the push hook. A closed set: a metric label. */
 export type HookResult = (typeof results)[number];
 
 const results = ["accepted", "ignored", "bad_signature", "too_large", "rate_limited", "malformed", "failed"] as const;
 
-/** Milliseconds between two warnings about refused requests, which any sender can cause. */
-const quiet = 60_000;
-
 export interface HookTelemetry {
   answered(result: HookResult, address: string | undefined): void;
   secretsMissing(error: unknown): void;
+  /** Logs what waits to be logged. */
+  close(): void;
 }
 
 /** What happens at the push hook. Never receives a body, a header or a secret. */
@@ -25,20 +24,16 @@ export function createHookTelemetry(log: Log, registry: Registry): HookTelemetry
   });
   // An alert asks for their increase, which does not see a series begin.
   for (const result of results) requests.inc({ result }, 0);
-  let warned = -Infinity;
+  const warnings = new GatheredEvents<string | undefined>((counts, last_from) =>
+    log.warn({ ...counts, last_from }, "The push hook refuses requests."),
+  );
   let missing: string | undefined;
   return {
     answered(result, address) {
       requests.inc({ result });
       if (result !== "failed") missing = undefined;
       log.debug({ result, address }, "The push hook answered.");
-      if (result === "accepted" || result === "ignored" || result === "failed") return;
-      if (performance.now() - warned < quiet) return;
-      warned = performance.now();
-      log.warn(
-        { result, address },
-        "The push hook refused a request; further ones within a minute are only counted in the metrics.",
-      );
+      if (result !== "accepted" && result !== "ignored" && result !== "failed") warnings.add(result, address);
     },
 
     secretsMissing(error) {
@@ -47,5 +42,7 @@ export function createHookTelemetry(log: Log, registry: Registry): HookTelemetry
       missing = reason;
       log.error({ error: reason }, "The push hook cannot read its secret; pushes are found by polling.");
     },
+
+    close: () => warnings.close(),
   };
 }

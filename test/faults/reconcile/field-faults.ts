@@ -172,7 +172,7 @@ async function announce(scene: Scene, commit: string): Promise<() => Promise<voi
     branch: () => "main",
     followed: () => scene.snapshot.lastAttemptedRevision?.split(":")[1],
     onPush: () => scene.reconciler.trigger("webhook"),
-    telemetry: { answered: () => undefined, secretsMissing: () => undefined },
+    telemetry: { answered: () => undefined, secretsMissing: () => undefined, close: () => undefined },
   });
   const server = createServer(hook.handle).listen(0, "127.0.0.1");
   await once(server, "listening");

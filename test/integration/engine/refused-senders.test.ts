@@ -69,3 +69,19 @@ test("a sender that names no pipeline, or has no token, is counted under unknown
   expect(metrics).toContain('sluice_push_refusals_total{pipeline_id="unknown",reason="no_header"} 1');
   expect(running.engine.health("web-hook").refused_senders).toMatchObject({ reason: "disk_full" });
 });
+
+test("what was refused since the last line is logged at the end", async () => {
+  const own = await TestEngine.open();
+  try {
+    await own.engine.create(webhookPipeline("web-hook"), createTable);
+    expect((await own.post("no-such-one", token, {})).status).toBe(401);
+    expect((await own.post("web-hook", "another token", {})).status).toBe(401);
+  } finally {
+    await own.close();
+  }
+  const told = own.log.lines.filter(({ sentence }) => sentence === "Requests of senders are refused.");
+  expect(told.map(({ fields }) => fields)).toEqual([
+    { pipeline_id: "web-hook", no_token: 1 },
+    { pipeline_id: "unknown", no_token: 1 },
+  ]);
+});

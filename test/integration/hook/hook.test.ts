@@ -265,7 +265,9 @@ describe("what is refused", () => {
     }
     expect(await statusOf(push(), signed(push()))).toBe(202);
     expect(await counted()).toEqual({ bad_signature: 20, rate_limited: 3, accepted: 1 });
-    expect(log.lines.filter(({ level }) => level === "warn")).toHaveLength(1);
+    await hook.close();
+    const warned = log.lines.filter(({ level }) => level === "warn");
+    expect(warned).toMatchObject([{ fields: { bad_signature: 20, rate_limited: 3, last_from: "127.0.0.1" } }]);
   });
 });
 
