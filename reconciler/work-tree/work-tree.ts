@@ -65,16 +65,23 @@ export class WorkTree {
     this.#signal = signal;
   }
 
-  /** The work tree that `folder` is in. Throws a SourceError where there is none, or no such folder. */
+  /**
+   * The work tree that `folder` is in. Throws a SourceError where there is none, or no such folder: it is not there, and
+   * Git knows no file of it, which a sparse checkout would leave out.
+   */
   static async around(folder: string, environment: Environment, signal: AbortSignal): Promise<WorkTree> {
-    const isFolder = await stat(folder).then(
-      (found) => found.isDirectory(),
-      () => false,
-    );
-    if (!isFolder) throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-    const real = await realpath(folder);
+    const none = new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
+    const found = await stat(folder).catch(() => undefined);
+    if (found?.isDirectory() === false) throw none;
+    const there = await nearest(resolve(folder));
+    const real = await realpath(there);
     const top = await realpath(await topOf(real, folder, environment, signal));
-    return new WorkTree(top, relative(top, real).split(sep).join("/") || ".", environment, signal);
+    const under = relative(top, join(real, relative(there, resolve(folder))))
+      .split(sep)
+      .join("/");
+    const made = new WorkTree(top, under || ".", environment, signal);
+    if (found === undefined && (await made.#listed()).length === 0) throw none;
+    return made;
   }
 
   /**
@@ -194,6 +201,15 @@ export class WorkTree {
     });
     return text.trim() || undefined;
   }
+}
+
+/** The folder, or else the nearest one above it that is there. */
+async function nearest(folder: string): Promise<string> {
+  const isThere = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isThere || dirname(folder) === folder ? folder : nearest(dirname(folder));
 }
 
 /** Unlike every other command, this one looks at the folders above. */

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -192,6 +193,10 @@ describe("the files", () => {
     test("are unchanged where a sparse checkout, or skip-worktree, has left them out", async () => {
       await repository.git("sparse-checkout", "set", "--no-cone", "pipelines/orders.yaml");
       expect((await plan("--base", "main")).out).toContain("2 unchanged");
+      await repository.git("sparse-checkout", "set", "elsewhere");
+      const folder = join(repository.path, "pipelines");
+      expect(existsSync(folder)).toBe(false);
+      expect((await sluiceWith({}, "plan", folder, "--base", "main")).out).toContain("2 unchanged");
       await repository.git("sparse-checkout", "disable");
       await repository.git("update-index", "--skip-worktree", "pipelines/orders.yaml");
       await rm(join(repository.path, "pipelines/orders.yaml"));
