@@ -41624,6 +41624,13 @@ function indexEntry(line2) {
   const [, mode = "", object2 = "", path2 = ""] = /^(\d+) ([0-9a-f]+) 0\t(.+)$/s.exec(line2) ?? [];
   return path2 === "" ? void 0 : { mode, object: object2, path: path2 };
 }
+async function nearest3(folder) {
+  const isThere2 = await (0, import_promises16.stat)(folder).then(
+    (found2) => found2.isDirectory(),
+    () => false
+  );
+  return isThere2 || (0, import_node_path13.dirname)(folder) === folder ? folder : nearest3((0, import_node_path13.dirname)(folder));
+}
 async function topOf(real, folder, environment2, signal) {
   const run = { folder: real, args: ["rev-parse", "--show-toplevel"], input: "", most: mostAnswer, ...timeouts };
   try {
@@ -41672,16 +41679,21 @@ var init_work_tree = __esm({
         this.#environment = environment2;
         this.#signal = signal;
       }
-      /** The work tree that `folder` is in. Throws a SourceError where there is none, or no such folder. */
+      /**
+       * The work tree that `folder` is in. Throws a SourceError where there is none, or no such folder: it is not there, and
+       * Git knows no file of it, which a sparse checkout would leave out.
+       */
       static async around(folder, environment2, signal) {
-        const isFolder2 = await (0, import_promises16.stat)(folder).then(
-          (found2) => found2.isDirectory(),
-          () => false
-        );
-        if (!isFolder2) throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-        const real = await (0, import_promises16.realpath)(folder);
+        const none = new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
+        const found2 = await (0, import_promises16.stat)(folder).catch(() => void 0);
+        if (found2?.isDirectory() === false) throw none;
+        const there = await nearest3((0, import_node_path13.resolve)(folder));
+        const real = await (0, import_promises16.realpath)(there);
         const top = await (0, import_promises16.realpath)(await topOf(real, folder, environment2, signal));
-        return new _WorkTree(top, (0, import_node_path13.relative)(top, real).split(import_node_path13.sep).join("/") || ".", environment2, signal);
+        const under = (0, import_node_path13.relative)(top, (0, import_node_path13.join)(real, (0, import_node_path13.relative)(there, (0, import_node_path13.resolve)(folder)))).split(import_node_path13.sep).join("/");
+        const made3 = new _WorkTree(top, under || ".", environment2, signal);
+        if (found2 === void 0 && (await made3.#listed()).length === 0) throw none;
+        return made3;
       }
       /**
        * The hash of the commit that `name` means: a commit, tag or branch of the clone, or else a branch of `origin`. Throws a
