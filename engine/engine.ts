@@ -357,8 +357,9 @@ export class Engine {
     this.#stores.recorder.close();
   }
 
-  /** Removes expired events of pipelines at rest, and expired dead letters. */
+  /** Looks whether the disk still takes writes. Removes expired events of pipelines at rest, and expired dead letters. */
   async #sweep(): Promise<void> {
+    this.#stores.store.checkDisk();
     for (const entry of this.#registry.list()) {
       const { pipeline_id, status } = entry;
       try {

@@ -49,6 +49,8 @@ export async function openStores({ log, registry, standby, ...settings }: StoreS
       ...(settings.streamMaxBytes !== undefined && { maxBytes: settings.streamMaxBytes }),
       ...(segments !== undefined && { sizes: segments }),
       patience: settings.pushMaxWait ?? defaultPushMaxWait,
+      // Nobody hears of a disk that fails here, and its senders wait: where it is that of the store, the process ends.
+      onStuck: () => store.checkDisk(),
     });
     const embedded = embedClickHouse(dataDir.path, log);
     const recorder = new Recorder(log, registry);

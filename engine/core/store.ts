@@ -37,6 +37,11 @@ export interface TableStore {
    * reserved for them, so that on a full disk begun work can still be ended, and data deleted.
    */
   checkRoom(bytes: number): void;
+  /**
+   * Whether its disk still takes writes, found out without a change. Where it does not, the store is broken, as by a change
+   * that failed.
+   */
+  checkDisk(): void;
   /** How much is free on its disk. */
   freeBytes(): number;
   close(): Promise<void>;

@@ -90,6 +90,15 @@ export class Store implements TableStore {
     }
   }
 
+  checkDisk(): void {
+    if (this.#broken !== undefined) return;
+    try {
+      this.#probe.check();
+    } catch (error) {
+      this.#breaks(error);
+    }
+  }
+
   freeBytes(): number {
     return this.#preallocation.freeBytes();
   }

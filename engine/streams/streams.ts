@@ -18,6 +18,8 @@ export interface StreamsOptions {
   sizes?: SegmentSizes;
   /** How long a push may wait for its turn to be written, in milliseconds. Default: as long as it takes. */
   patience?: number;
+  /** Called where the disk fails a stream so that senders wait for an answer. */
+  onStuck?: () => void;
 }
 
 /** The streams of all pipelines, by pipeline: `<data dir>/pipelines/<id>/stream`. */
@@ -62,6 +64,7 @@ export class Streams {
         limits: { max_bytes: Math.min(max_bytes, maxBytes), max_msgs },
         trimmed,
         onAppended: (last) => this.onAppended(pipeline_id, last),
+        onStuck: (error) => this.#stuck(pipeline_id, error),
         ...(sizes !== undefined && { sizes }),
         ...(patience !== undefined && { patience }),
       });
@@ -71,6 +74,14 @@ export class Streams {
       this.#closed.add(pipeline_id);
       throw error;
     }
+  }
+
+  #stuck(pipeline_id: string, { message: error }: EngineError): void {
+    this.#log.error(
+      { pipeline_id, error },
+      "The disk has failed a write, and what it left cannot be taken back: the requests in it are answered when it can.",
+    );
+    this.#options.onStuck?.();
   }
 
   /**

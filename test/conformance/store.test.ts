@@ -6,7 +6,7 @@ import { Store } from "../../engine/state/store.ts";
 import { SimulatedStore, SimulatedStoreFile } from "../support/simulation/store.ts";
 import { LoopDisk } from "../support/loop-disk.ts";
 import { requireOrSkip } from "../support/require-or-skip.ts";
-import { failsOnce, storeSuite } from "./store.ts";
+import { failsOnce, isChecked, storeSuite } from "./store.ts";
 
 /** More than the disk of any test has. */
 const tooMuch = 2 ** 50;
@@ -34,12 +34,17 @@ storeSuite("simulated", () => {
 
 const broken = "after the disk has failed it writes nothing, until it is opened again";
 
-test(`LMDB: ${broken}`, { tags: ["rest"] }, async ({ skip }) => {
+const failing = [
+  [broken, failsOnce],
+  ["a disk that has failed is found out without a write", isChecked],
+] as const;
+
+test.for(failing)("LMDB: %s", { tags: ["rest"] }, async ([, suite], { skip }) => {
   requireOrSkip(LoopDisk.obstacle("ext4"), skip);
   const folder = await mkdtemp(join(tmpdir(), "sluice-store-"));
   const disk = LoopDisk.make("ext4", join(folder, "image"), join(folder, "disk"));
   try {
-    await failsOnce({
+    await suite({
       open: (onBroken = () => undefined) => Store.open(join(disk.folder, "state"), { onBroken }),
       fail: () => disk.fail("read-only"),
       mend: async () => {
@@ -54,9 +59,9 @@ test(`LMDB: ${broken}`, { tags: ["rest"] }, async ({ skip }) => {
   }
 });
 
-test(`simulated: ${broken}`, async () => {
+test.for(failing)("simulated: %s", async ([, suite]) => {
   const file = new SimulatedStoreFile();
-  await failsOnce({
+  await suite({
     open: (onBroken) => new SimulatedStore(file, (n) => n - 1, onBroken),
     fail: () => file.troubles.push("EIO"),
     mend: async () => file.crash((n) => n - 1),

@@ -248,6 +248,21 @@ export async function failsOnce(made: FailingStore): Promise<void> {
   await again.close();
 }
 
+/** What a store does whose disk fails while nothing is written. */
+export async function isChecked(made: FailingStore): Promise<void> {
+  let broken = 0;
+  const store = made.open(() => (broken += 1));
+  const table = store.table<number, number>("values");
+  await store.write(() => table.putSync(0, 0));
+  store.checkDisk();
+  expect(broken).toBe(0);
+  made.fail();
+  for (let times = 0; times < 2; times += 1) store.checkDisk();
+  expect(broken).toBe(1);
+  await expect(store.write(() => expect.unreachable())).rejects.toMatchObject({ code: "STORAGE_UNAVAILABLE" });
+  await store.close();
+}
+
 function change(table: Table<number, Key>, key: Key, value: number | undefined): void {
   if (value === undefined) table.removeSync(key);
   else table.putSync(key, value);

@@ -1,6 +1,7 @@
 /** @module-tag rest */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { freeListeners, token, tokenEnv, Workplace } from "../support/daemon.ts";
 import { Random } from "../support/random.ts";
@@ -40,6 +41,34 @@ test(
     expect(reports[0]!.endings).toEqual(["code 1", "code 1"]);
   },
 );
+
+test("a disk that turns read-only while nothing is sent: the next request is not answered, and Sluice ends itself", async ({
+  skip,
+}) => {
+  requireOrSkip(LoopDisk.obstacle("ext4"), skip);
+  const place = await Workplace.make();
+  const variant = variantOf("plain");
+  const disk = LoopDisk.make("ext4", join(place.path, "image"), place.dataDir);
+  try {
+    await place.write("plain.yaml", fileOf(variant));
+    const daemon = await place.start({ listeners: await freeListeners(), env: tokenEnv });
+    await daemon.until(() => daemon.health(variant.pipeline_id), "to have it");
+    const url = `${daemon.events}/v1/pipelines/${variant.pipeline_id}/topics/input/events`;
+    const headers = { "content-type": "application/json", "x-pipeline-access-token": token };
+    const post = (): Promise<Response> => fetch(url, { method: "POST", headers, body: "{}" });
+    expect((await post()).status).toBe(202);
+    await daemon.settled(variant.pipeline_id);
+    await sleep(2_000);
+    disk.fail("read-only");
+    await expect(post()).rejects.toThrow("fetch failed");
+    await daemon.ended();
+    expect(daemon.ending).toBe("code 1");
+    expect(daemon.log.at(-1)).toContain("its file system is read-only");
+  } finally {
+    disk.leave();
+    await place.clean();
+  }
+});
 
 test("where tokens may have been lost with the machine, a batch without an answer is uncertain, and counted", async () => {
   const place = await Workplace.make();

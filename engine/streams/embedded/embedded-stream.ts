@@ -33,6 +33,8 @@ interface StreamOptions {
   trimmed: number;
   /** Called with the newest durable sequence after each group. */
   onAppended: (last: number) => void;
+  /** Called with the error of a write whose rest cannot be cut: its pushes wait for their answer until it can. */
+  onStuck?: (error: EngineError) => void;
   sizes?: SegmentSizes;
   /** How long a push may wait for its turn to be written, in milliseconds; as long as it takes by default. */
   patience?: number;
@@ -57,6 +59,7 @@ export class EmbeddedStream implements Stream {
   readonly #answered: DurableMark;
   readonly #room: DiskRoom;
   readonly #onAppended: StreamOptions["onAppended"];
+  readonly #onStuck: NonNullable<StreamOptions["onStuck"]>;
   readonly #pace: NonNullable<StreamOptions["pace"]>;
   readonly #unwritten = new Unwritten();
   readonly #pushes: GroupCommit<Push, number>;
@@ -68,7 +71,7 @@ export class EmbeddedStream implements Stream {
 
   private constructor(
     folder: Folder,
-    { limits, onAppended, patience = Infinity, pace = realPace }: StreamOptions,
+    { limits, onAppended, onStuck = () => undefined, patience = Infinity, pace = realPace }: StreamOptions,
     files: StreamFiles,
     answered: DurableMark,
   ) {
@@ -79,6 +82,7 @@ export class EmbeddedStream implements Stream {
     this.#files = files;
     this.#room = new DiskRoom(folder);
     this.#onAppended = onAppended;
+    this.#onStuck = onStuck;
     this.#pushes = new GroupCommit<Push, number>({
       write: (group) => this.#writeGroup(group),
       inTurn: (write) => this.#inTurn(write),
@@ -229,7 +233,9 @@ export class EmbeddedStream implements Stream {
   /** Answers a group when it is cut; the cut is retried until it succeeds. */
   #answerLater(group: Group<Push, number>, error: EngineError): void {
     this.#uncertain.push({ group, error });
-    if (this.#uncertain.length === 1) void this.#keepCutting();
+    if (this.#uncertain.length > 1) return;
+    this.#onStuck(error);
+    void this.#keepCutting();
   }
 
   async #keepCutting(): Promise<void> {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { TableStore } from "../../../engine/core/store.ts";
+import { thisMachine } from "../../../engine/machine.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 import { TestEngine } from "../../support/engine.ts";
 
@@ -189,4 +191,17 @@ test.each([
   expect(await ids(id.replace("-", "_"))).toEqual([3]);
   expect(running.engine.health(id).counters.events_aged_out).toBe(2);
   expect(await running.registry.metrics()).toContain(`sluice_events_aged_out_total{pipeline_id="${id}"} 2`);
+});
+
+test("the disk is looked at all the time: a process without work ends too where it fails", async () => {
+  let store: TableStore | undefined;
+  const openStore = async (...of: Parameters<typeof thisMachine.openStore>): Promise<TableStore> =>
+    (store = await thisMachine.openStore(...of));
+  const idle = await TestEngine.open({ sweepEvery: 20, machine: { openStore } });
+  try {
+    const looks = vi.spyOn(store!, "checkDisk");
+    await expect.poll(() => looks.mock.calls.length).toBeGreaterThan(1);
+  } finally {
+    await idle.close();
+  }
 });

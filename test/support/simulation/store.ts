@@ -127,6 +127,12 @@ export class SimulatedStore implements TableStore {
     if (this.#file.troubles[0] === "ENOSPC") throw this.#failure(this.#file.troubles.shift()!);
   }
 
+  checkDisk(): void {
+    if (this.#broken !== undefined || this.#file.troubles[0] !== "EIO") return;
+    this.#broken = this.#failure(this.#file.troubles.shift()!);
+    this.#onBroken();
+  }
+
   freeBytes(): number {
     return Infinity;
   }

@@ -10,6 +10,8 @@ export class SimulatedStreamFolder {
   readonly path = "/data/stream";
   readonly disk: SimulatedDisk;
   stream!: EmbeddedStream;
+  /** How often it could not take a failed write back. */
+  stuck = 0;
 
   private constructor(seed: number) {
     const random = new Random(seed);
@@ -25,7 +27,7 @@ export class SimulatedStreamFolder {
   }
 
   async open(trimmed = 0, limits: StreamLimits = unlimited): Promise<EmbeddedStream> {
-    const options = { limits, trimmed, onAppended: () => undefined };
+    const options = { limits, trimmed, onAppended: () => undefined, onStuck: () => void (this.stuck += 1) };
     this.stream = await EmbeddedStream.open(this.disk.boot(), this.path, options);
     return this.stream;
   }

@@ -93,7 +93,7 @@ describe("a write that fails", () => {
       () => (answer = "refused"),
     );
     await quiet();
-    expect(answer).toBe("none");
+    expect([answer, folder.stuck]).toEqual(["none", 1]);
     await expect(folder.push("refused")).rejects.toMatchObject({ policy: "retry" });
     expect(answer).toBe("none");
     folder.disk.heal();
