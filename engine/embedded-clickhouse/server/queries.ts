@@ -31,12 +31,20 @@ export class Queries {
   readonly #named: NamedSessions;
   readonly #spool: Spool;
   readonly #tokens: Pick<KeptTokens, "during">;
+  readonly #mustBeKept: () => void;
 
-  constructor(sessions: Sessions, named: NamedSessions, spool: Spool, tokens: Pick<KeptTokens, "during">) {
+  /** `mustBeKept` is called when an insert has ended well, before that is answered; it does not return where the disk fails. */
+  constructor(
+    sessions: Sessions,
+    named: NamedSessions,
+    spool: Spool,
+    { tokens, mustBeKept }: { tokens: Pick<KeptTokens, "during">; mustBeKept: () => void },
+  ) {
     this.#sessions = sessions;
     this.#named = named;
     this.#spool = spool;
     this.#tokens = tokens;
+    this.#mustBeKept = mustBeKept;
   }
 
   /** @param isWanted whether the client is still connected. @throws Exception */
@@ -70,6 +78,7 @@ export class Queries {
       await body?.into(file);
       const run = { sql: insert.reading(file.path), leavesSessionUnchanged: true, format: asked.defaultFormat };
       const { rows, elapsed, bytes } = await this.#execute(run, asked, isWanted);
+      this.#mustBeKept();
       const facts = { format: run.format, elapsedSeconds: elapsed, ...(insert.countsRows && { writtenRows: rows }) };
       return { bytes, facts };
     } finally {

@@ -15,6 +15,7 @@ import { Queries } from "./queries.ts";
 import { Sessions } from "./sessions.ts";
 import { Spool } from "./spool.ts";
 import { sleep } from "../../flow/sleep.ts";
+import { WriteProbe } from "../../state/write-probe.ts";
 
 /**
  * The child process that owns chDB on one data directory, and serves the ClickHouse HTTP protocol on a
@@ -59,7 +60,9 @@ async function serve({ folder, socketPath, port, lockWaitMs, ...credentials }: S
   const { version, timezone, settings } = await database.about();
   const sessions = new Sessions(() => database.session(), settings, kill);
   const named = new NamedSessions(sessions);
-  const queries = new Queries(sessions, named, spool, tokens);
+  const disk = new WriteProbe(join(folder, "write-probe"));
+  disk.check();
+  const queries = new Queries(sessions, named, spool, { tokens, mustBeKept: () => checkDisk(disk) });
   const newServer = (): Server => httpServer({ ...credentials, version, timezone }, queries);
   const [server, onPort] = [newServer(), port === undefined ? undefined : newServer()];
   const path = await listenInFolder(server, folder, socketPath);
@@ -107,6 +110,18 @@ function report(message: StartReport, then?: () => void): void {
 
 function kill(): void {
   process.kill(process.pid, "SIGKILL");
+}
+
+/**
+ * Ends the process where the disk takes no writes any more: ClickHouse may have answered OK to an insert of which nothing was
+ * kept, and would take its repeat for one.
+ */
+function checkDisk(disk: WriteProbe): void {
+  try {
+    disk.check();
+  } catch {
+    kill();
+  }
 }
 
 /** Another process has locked the folder. */
