@@ -2,7 +2,14 @@
 import { EventEmitter, once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { request, type RequestListener, type ServerResponse } from "node:http";
-import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
+import {
+  connect as connectHttp2,
+  constants,
+  createServer as createHttp2,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
@@ -104,23 +111,55 @@ describe.each(proxyNames)("behind %s", (name) => {
     return { end };
   }
 
-  test("a call is refused in the words of gRPC while Sluice is away, so that each SDK tries again", async ({
-    skip,
-  }) => {
-    requireOrSkip(obstacle, skip);
-    const own = await mkdtemp(join(folder, "away-"));
-    const [events = "", otlp = "", grpc = ""] = await freeAddresses(3);
+  /** What a call is told through a proxy in front of `grpc`: its answer, or how its stream or its connection ends. */
+  async function toldOf(grpc: string, act: () => Promise<void> = async () => undefined): Promise<unknown> {
+    const own = await mkdtemp(join(folder, "alone-"));
+    const [events = "", otlp = ""] = await freeAddresses(2);
     const alone = await startProxy(name, { events, otlp, grpc }, own);
     const session = connectHttp2(`http://${alone.grpc}`);
+    session.on("error", () => undefined);
     try {
       const call = session.request({ ":method": "POST", ":path": "/x", "content-type": "application/grpc" });
-      const [headers] = (await once(call, "response")) as [IncomingHttpHeaders];
-      const refusal = { ":status": 200, "content-type": "application/grpc", "grpc-status": String(status.UNAVAILABLE) };
-      expect(headers).toMatchObject(refusal);
+      call.on("error", () => undefined);
+      const ended = once(call, "close").then(() => ({ rst: call.rstCode }));
+      const answered = once(call, "response").then(([headers]) => headers as IncomingHttpHeaders);
+      answered.catch(() => undefined);
+      await act();
+      return await Promise.race([answered, ended]);
     } finally {
       session.destroy();
       await alone.end();
     }
+  }
+
+  test("a call while Sluice is away is not answered, or in the words of gRPC, so that each SDK tries again", async ({
+    skip,
+  }) => {
+    requireOrSkip(obstacle, skip);
+    const [grpc = ""] = await freeAddresses(1);
+    const refusal = { ":status": 200, "content-type": "application/grpc", "grpc-status": String(status.UNAVAILABLE) };
+    const told = await toldOf(grpc);
+    // haproxy passes on that nothing listens, as a sender sees it without a proxy.
+    if (name === "haproxy") expect(told).not.toHaveProperty(":status");
+    else expect(told).toMatchObject(refusal);
+  });
+
+  test("a call whose receiver dies is not said to be unprocessed: libraries of gRPC would send it again", async ({
+    skip,
+  }) => {
+    requireOrSkip(obstacle, skip);
+    const dies = createHttp2();
+    const reached = once(dies, "stream");
+    const sockets = new Set<Socket>();
+    dies.on("connection", (socket: Socket) => sockets.add(socket));
+    await once(dies.listen(0, "127.0.0.1"), "listening");
+    const told = await toldOf(`127.0.0.1:${(dies.address() as AddressInfo).port}`, async () => {
+      const [stream] = (await reached) as [ServerHttp2Stream];
+      stream.on("error", () => undefined);
+      for (const socket of sockets) socket.destroy();
+    });
+    dies.close();
+    expect(told).not.toEqual({ rst: constants.NGHTTP2_REFUSED_STREAM });
   });
 
   test("events and exports are taken, large ones too, and refusals come as they are", async ({ skip }) => {
