@@ -190,7 +190,9 @@ export class Operator {
     const shown = { plan: printPlan(plan), changes: plan.changes.map(shownChange) };
     const rollback = { revision: id, commit: sha, ...who, head: found.head.id, ...shown };
     if (isDry) return rollback;
-    const pin = await holds.pin({ ...asker, ...who, commit: sha, revision: id, head: found.head.sha });
+    const { branch, redirected, sha: head } = found.head;
+    const place = { ...(branch !== undefined && { branch }), ...(redirected !== undefined && { redirected }) };
+    const pin = await holds.pin({ ...asker, ...who, commit: sha, revision: id, head, ...place });
     telemetry.pinned(pin);
     this.#dependencies.order();
     return rollback;

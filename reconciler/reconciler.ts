@@ -283,12 +283,14 @@ export class Reconciler {
   }
 
   /**
-   * The next revision is not compared with what a redirect showed for one look, nor with a folder that may be half of a
-   * copy: what came with it is new until then.
+   * The next revision is not compared with what was followed for a while only: an earlier commit that is pinned, a
+   * redirect, a folder that may be half of a copy. Nor does a commit that is pinned decide that its source has everything.
    */
   #follow(revision: Revision, notRead: NotRead): void {
+    const { source: before } = this.#inventory.state;
+    if (before !== undefined && this.#holds.state.pin?.commit === revision.sha) return;
     const to = followedSource(this.#source.description, revision);
-    const followed = followedAfter(this.#inventory.state.source, to);
+    const followed = followedAfter(before, to);
     const isKnown = revision.settling === undefined && isSameSource(followed, to);
     this.#inventory.follow(followed, isKnown ? notRead : undefined);
   }

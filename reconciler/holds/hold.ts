@@ -14,6 +14,10 @@ export interface Pin extends Hold {
   revision: string;
   /** The commit of the followed ref when the pin was made. */
   head: string;
+  /** The branch that was read then. */
+  branch?: string;
+  /** Where the server redirected then; absent where it did not. */
+  redirected?: string;
   author?: string;
   subject?: string;
 }

@@ -59,7 +59,7 @@ export class PinnedSource implements RevisionSource {
       this.#head = await this.#source.fetch(AbortSignal.any([signal, fetching.signal]), onRequest);
       const { pin } = this.#holds.state;
       if (pin === undefined) return this.#head;
-      if (this.#head.sha === pin.head) return this.#at(pin.commit, signal);
+      if (this.#head.sha === pin.head || !isOfPin(this.#head, pin)) return this.#at(pin.commit, signal);
       this.#onLift(pin, this.#head);
       // The next turn detects the move again, so a full disk need not end this turn.
       await this.#holds.unpin(pin).catch(() => undefined);
@@ -148,4 +148,10 @@ export class PinnedSource implements RevisionSource {
     if (this.#source.at !== undefined) return (this.#pinned = await this.#source.at(commit, signal));
     throw new HoldError(`${commit} is pinned, and a plain folder has no commits: run "sluice rollback --cancel"`);
   }
+}
+
+/** Whether a tip says where the ref is that was followed when the pin was made: that of another place says nothing about it. */
+function isOfPin({ branch, redirected }: Revision, pin: Pin): boolean {
+  const isSameBranch = branch === undefined || pin.branch === undefined || branch === pin.branch;
+  return redirected === pin.redirected && isSameBranch;
 }

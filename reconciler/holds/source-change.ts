@@ -2,7 +2,6 @@ import type { FollowedSource } from "../actual/inventory.ts";
 import type { ActualState } from "../actual/state.ts";
 import type { Revision, SourceDescription } from "../git/revision.ts";
 import { nothing } from "../plan/decide/changes.ts";
-import { vanished } from "../plan/decide/index.ts";
 import {
   doesSomething,
   isStopByOperator,
@@ -74,12 +73,16 @@ export function sourceChange(
 }
 
 /**
- * Pipelines that are deleted sooner or later because no file has them, whatever holds that up now: it ends, and then this
- * source would be the followed one.
+ * Pipelines that no file has which can be used, and that may so be deleted sooner or later, whatever holds that up now: it
+ * ends, and then this source would be the followed one.
  */
-function lackedBy(wanted: WantedState, actual: ActualState): ReadonlySet<string> {
-  const { owned } = actual;
-  return new Set(vanished(actual, wanted).filter((id) => owned[id]?.prune === true && !owned[id].suspend));
+function lackedBy({ pipelines: wanted }: WantedState, { pipelines, owned }: ActualState): ReadonlySet<string> {
+  const described = new Set(wanted.map(({ pipeline_id }) => pipeline_id));
+  const lacking = Object.entries(owned).filter(
+    ([id, { prune, suspend, ending }]) =>
+      prune && !suspend && ending !== true && pipelines.has(id) && !described.has(id),
+  );
+  return new Set(lacking.map(([id]) => id));
 }
 
 /** Whether it is made because of its file. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { EventEmitter, once } from "node:events";
 import { SourceError } from "../../reconciler/git/revision.ts";
-import type { Revision, RevisionSource, SourceDescription } from "../../reconciler/git/revision.ts";
+import type { Revision, RevisionSource, SkippedFile, SourceDescription } from "../../reconciler/git/revision.ts";
 import { pipelineText } from "./pipeline-text.ts";
 import type { PipelineText } from "./pipeline-text.ts";
 
@@ -12,6 +12,9 @@ export class Commits implements RevisionSource {
   fetched = 0;
   /** What the next questions fail with. */
   failure: SourceError | undefined;
+  /** What is not read of commits that are pushed from now on. */
+  skipped: SkippedFile[] = [];
+  #elsewhere: Revision | undefined;
   #read: Revision | undefined;
   #held: Promise<unknown> | undefined;
   readonly #commits: Revision[] = [];
@@ -23,11 +26,25 @@ export class Commits implements RevisionSource {
 
   /** Pushes a commit that holds these pipelines; gives its sha. */
   push(subject: string, ...pipelines: PipelineText[]): string {
+    const made = this.#commit(subject, pipelines);
+    this.#commits.push(made);
+    return made.sha;
+  }
+
+  /** Until it comes back, the server leads to another place, where this commit is the newest one. */
+  goElsewhere(place: Pick<Revision, "redirected" | "branch">, subject: string, ...pipelines: PipelineText[]): void {
+    this.#elsewhere = { ...this.#commit(subject, pipelines), ...place };
+  }
+
+  comeBack(): void {
+    this.#elsewhere = undefined;
+  }
+
+  #commit(subject: string, pipelines: readonly PipelineText[]): Revision {
     const sha = Commits.shaOf(this.#commits.length, subject);
     const files = pipelines.map((one) => ({ path: `${one.id}.yaml`, bytes: Buffer.from(pipelineText(one)) }));
     const id = `main@sha1:${sha}`;
-    this.#commits.push({ id, sha, files, skipped: [], branch: "main", author: "Ada", subject });
-    return sha;
+    return { id, sha, files, skipped: this.skipped, branch: "main", author: "Ada", subject };
   }
 
   get known(): Revision | undefined {
@@ -48,7 +65,7 @@ export class Commits implements RevisionSource {
     this.fetched += 1;
     await this.#held;
     if (this.failure !== undefined) throw this.failure;
-    this.#read = this.#commits.at(-1)!;
+    this.#read = this.#elsewhere ?? this.#commits.at(-1)!;
     return this.#read;
   };
 

@@ -8,5 +8,5 @@ export { recentOf } from "./drift.ts";
 export { hindranceOf } from "./ending.ts";
 export { invert, type Inverse } from "./inverse.ts";
 export { notReadOf, unreadFiles, withoutSuspicion } from "./not-read.ts";
-export { plan, vanished } from "./plan.ts";
+export { plan } from "./plan.ts";
 export { tablesOf } from "./tables.ts";

@@ -3,7 +3,7 @@ import { SourceError } from "../../../reconciler/git/revision.ts";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import { Commits } from "../../support/commits.ts";
 import { keptLog } from "../../support/engine.ts";
-import { World, edited, orders, outcomes, signal } from "../apply/world.ts";
+import { World, edited, orders, outcomes, readyOf, signal } from "../apply/world.ts";
 
 const sales = { id: "sales-eu" };
 let world: World;
@@ -64,6 +64,53 @@ test("keeps an earlier commit over polls and restarts, until the branch moves on
   expect(restarted.snapshot()).not.toHaveProperty("pin");
   expect(log.lines.map(({ sentence }) => sentence)).toContain("The followed ref moved on: the rollback is over.");
   expect(revision(await started())).toBe(`main@sha1:${mended}`);
+});
+
+test.each([
+  ["redirects to another address", { redirected: "https://example.com/mirror.git" }],
+  ["names another branch as its default", { branch: "next" }],
+])("stays while the server %s, whose commits say nothing of the branch", async (_what, place) => {
+  const reconciler = await started();
+  await reconciler.operator.rollBack(good, {}, false);
+  source.goElsewhere(place, "Another", sales);
+  await outcomes(reconciler);
+  await outcomes(await started());
+  source.comeBack();
+  await outcomes(reconciler);
+  expect([revision(reconciler), reconciler.snapshot().pin?.commit]).toEqual([`main@sha1:${good}`, good]);
+  source.push("Mended", orders, sales);
+  await outcomes(reconciler);
+  expect(reconciler.snapshot()).not.toHaveProperty("pin");
+});
+
+test("approves no other source: what that lacks waits again when it is over", async () => {
+  source.description = { kind: "git", url: "/other", branch: "main", path: "." };
+  source.push("Without sales", orders);
+  const reconciler = await started();
+  expect(readyOf(reconciler, "sales-eu")[1]).toBe("SourceChanged");
+  await reconciler.operator.rollBack(good, {}, false);
+  await outcomes(reconciler);
+  await reconciler.operator.cancelRollback({});
+  await outcomes(reconciler);
+  await outcomes(reconciler);
+  expect(readyOf(reconciler, "sales-eu")[1]).toBe("SourceChanged");
+});
+
+test("takes back nothing of what keeps a pipeline whose file may be elsewhere", async () => {
+  const reconciler = await started();
+  source.skipped = [{ path: "library", reason: "a link, which is not followed", version: "1" }];
+  source.push("A link in place of sales", orders);
+  await outcomes(reconciler);
+  source.skipped = [];
+  source.push("Without the link", orders);
+  await outcomes(reconciler);
+  expect(readyOf(reconciler, "sales-eu")[1]).toBe("PruneHeld");
+  await reconciler.operator.rollBack(good, {}, false);
+  await outcomes(reconciler);
+  await reconciler.operator.cancelRollback({});
+  await outcomes(reconciler);
+  await outcomes(reconciler);
+  expect(readyOf(reconciler, "sales-eu")[1]).toBe("PruneHeld");
 });
 
 test("ends when it is cancelled", async () => {

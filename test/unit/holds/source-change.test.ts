@@ -93,6 +93,17 @@ test("a source with too many deletions, or without any pipeline, is held as well
   expect(readyOf(reconciler, "orders")).toEqual(["False", "SourceChanged", "Stalled"]);
 });
 
+test("a source in which a file cannot be used lacks its pipeline", async () => {
+  await world.after(orders, sales);
+  world.source.description = { ...shop, path: "staging" };
+  world.source.say(orders, { ...sales, root: ["nonsense: 1"] });
+  const reconciler = world.reconciler();
+  await outcomes(reconciler);
+  world.source.say(orders);
+  await outcomes(reconciler);
+  expect(readyOf(reconciler, "sales-eu")).toEqual(["False", "SourceChanged", "Stalled"]);
+});
+
 test("another commit or tag of the same repository is no other source", async () => {
   const { branch: _branch, ...tagged } = shop;
   world.source.description = { ...tagged, tag: "v1" };
