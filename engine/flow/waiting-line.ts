@@ -62,6 +62,20 @@ export class WaitingLine<Item> {
     return this.#items.splice(0, count);
   }
 
+  /** The item has its turn for which `rank` is the least, of several the first; undefined where nothing waits. */
+  takeBy(rank: (item: Item) => number): Item | undefined {
+    let best = 0;
+    let least = Infinity;
+    for (const [index, item] of this.#items.entries()) {
+      const own = rank(item);
+      if (own >= least) continue;
+      [best, least] = [index, own];
+      if (own <= 0) break;
+    }
+    this.#until.splice(best, 1);
+    return this.#items.splice(best, 1)[0];
+  }
+
   /** Those for which nobody waits any more leave. */
   sift(): void {
     if (this.#patience === undefined) return;

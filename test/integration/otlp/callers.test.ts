@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { request } from "node:http";
+import { connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { RequestProgress } from "../../../engine/index.ts";
@@ -9,7 +10,7 @@ import { HeldDisk } from "../../support/held-disk.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 import { Listeners } from "./listeners.ts";
 import { otlpPipeline } from "./scene.ts";
-import { logs, protobufType, sendRaw } from "./senders.ts";
+import { GrpcSender, logs, protobufType, sendRaw } from "./senders.ts";
 
 const disk = new HeldDisk();
 let running: TestEngine;
@@ -154,6 +155,28 @@ describe.each<[string, string, () => Promise<Sent>, number, number | undefined, 
     expect(await first.answer).toBe(ok);
     expect(stored(pipeline_id) - before).toBe(1);
   });
+});
+
+test("calls of which only the head comes keep none of other senders out", { timeout: 30_000 }, async () => {
+  disk.letGo();
+  const stranger = connectHttp2(`http://${listeners.grpc}`);
+  const head = {
+    ":method": "POST",
+    ":path": exportLogs,
+    "content-type": "application/grpc",
+    te: "trailers",
+    ...toLogs,
+  };
+  const begun = Array.from({ length: 100 }, () => stranger.request(head));
+  for (const call of begun) call.on("error", () => undefined).write(Buffer.from([0, 0, 0x3d, 9, 0]));
+  const told = Promise.race(begun.map((call) => once(call, "response")));
+  await new Promise<void>((resolve) => stranger.ping(() => resolve()));
+  const sender = new GrpcSender(listeners.grpc);
+  expect(await sender.send("logs", toLogs, logs(1))).toMatchObject({ status: status.OK });
+  sender.close();
+  const [answer] = (await told) as [IncomingHttpHeaders];
+  expect(answer["grpc-status"]).toBe(String(status.DEADLINE_EXCEEDED));
+  stranger.destroy();
 });
 
 test("a call whose grpc-timeout has passed is not stored, although its sender never cancels it", async () => {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Turns } from "../../../engine/flow/turns.ts";
 import { WaitingLine } from "../../../engine/flow/waiting-line.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -43,23 +42,14 @@ test("each leaves when it has waited for as long as it may, and not before", () 
   expect(left).toEqual(["b late", "c late", "d late"]);
 });
 
-test("a turn that is given back goes to the next caller that still waits", async () => {
-  const turns = new Turns(1, 1_000);
-  const [first, leaving, second] = [{ isGone: false }, { isGone: false }, { isGone: false }];
-  await turns.take(first);
-  const outcomes = [leaving, second].map((caller) =>
-    turns.take(caller).then(
-      () => "a turn",
-      (error: Error) => error.message,
-    ),
-  );
-  leaving.isGone = true;
-  turns.giveBack();
-  expect(await outcomes[1]).toBe("a turn");
-  expect(await outcomes[0]).toContain("the sender has gone");
-  const late = expect(turns.take(first)).rejects.toMatchObject({ because: "late" });
-  vi.advanceTimersByTime(1_000);
-  await late;
-  turns.giveBack();
-  await turns.take(first);
+test("a turn out of the order goes to the least, of several to the first, and the others keep their times", () => {
+  const { line, left } = lineOfNames(new Set());
+  line.add("bb");
+  vi.advanceTimersByTime(400);
+  for (const name of ["a", "c", "dd"]) line.add(name);
+  const length = (name: string): number => name.length;
+  expect([line.takeBy(length), line.takeBy(length), line.items]).toEqual(["a", "c", ["bb", "dd"]]);
+  vi.advanceTimersByTime(600);
+  expect([left, line.items]).toEqual([["bb late"], ["dd"]]);
+  expect([line.takeBy(length), line.takeBy(length)]).toEqual(["dd", undefined]);
 });

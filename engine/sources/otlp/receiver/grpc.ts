@@ -17,7 +17,7 @@ import type { Caller, Signal } from "../../../core/push.ts";
 import { type BeginRequest, type RequestProgress, unobserved } from "../../../http/request-progress.ts";
 import { maxBody } from "../decoding/decode.ts";
 import { pipelineNamed, type Received, type Receiver } from "./receiver.ts";
-import { Turns } from "../../../flow/turns.ts";
+import { type Origin, type Place, Places } from "../../../flow/places.ts";
 import { answerTo, encodeResponse, encodeStatus, type Outcome, outcomeOf, Refused } from "./outcome.ts";
 
 const services: Record<Signal, string> = {
@@ -44,12 +44,12 @@ export class OtlpGrpc {
   readonly #receiver: Receiver;
   readonly #health = new HealthImplementation({ "": "SERVING" });
   readonly #connections: ConnectionInjector;
-  /** What the listener is told of the calls of a connection, by address and port of its peer. */
-  readonly #begins = new Map<string, BeginRequest>();
+  /** Open connections, by address and port of their peers: the library shows of that of a call its peer alone. */
+  readonly #peers = new Map<string, Connection>();
 
   constructor(receiver: Receiver) {
     this.#receiver = receiver;
-    const calls = new ExportCalls(receiver, (peer) => this.#begins.get(peer)?.() ?? unobserved);
+    const calls = new ExportCalls(receiver, (peer) => this.#peers.get(peer) ?? gone);
     for (const [signal, name] of Object.entries(services) as [Signal, string][]) {
       this.#server.addService(definition(name), { Export: calls.of(signal) });
       this.#health.setStatus(name, "SERVING");
@@ -63,7 +63,7 @@ export class OtlpGrpc {
     socket.on("error", ({ code }: NodeJS.ErrnoException) => {
       if (code === "ERR_HTTP2_ERROR") this.#receiver.port.refused(notHttp2);
     });
-    if (begins !== undefined) this.#observe(socket, begins);
+    this.#note(socket, begins);
     this.#connections.injectConnection(socket);
   }
 
@@ -99,18 +99,37 @@ export class OtlpGrpc {
 
   #observed(handle: Probed): Probed {
     return (call, answer) => {
-      this.#begins.get(call.getPeer())?.().ended();
+      this.#peers.get(call.getPeer())?.begins().ended();
       handle(call, answer);
     };
   }
 
-  /** The library shows of the connection of a call its peer alone. */
-  #observe(socket: Socket, begins: BeginRequest): void {
+  #note(socket: Socket, begins: BeginRequest = () => unobserved): void {
     const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    this.#begins.set(peer, begins);
-    socket.once("close", () => this.#begins.get(peer) === begins && this.#begins.delete(peer));
+    const connection = new Connection(socket, begins);
+    this.#peers.set(peer, connection);
+    socket.once("close", () => this.#peers.get(peer) === connection && this.#peers.delete(peer));
   }
 }
+
+/** The connection of a call. */
+class Connection implements Origin {
+  readonly #socket: Pick<Socket, "bytesRead">;
+  /** Tells the listener of a call on it. */
+  readonly begins: BeginRequest;
+
+  constructor(socket: Pick<Socket, "bytesRead">, begins: BeginRequest) {
+    this.#socket = socket;
+    this.begins = begins;
+  }
+
+  get sent(): number {
+    return this.#socket.bytesRead;
+  }
+}
+
+/** That of a call whose connection is closed. */
+const gone = new Connection({ bytesRead: 0 }, () => unobserved);
 
 /** Such as HTTP/1.1, or TLS on a port without it: Node's server ends such a connection without a call. */
 const notHttp2 = { reason: "malformed", message: "expected HTTP/2" } as const;
@@ -168,16 +187,24 @@ const messageTimeout = 15_000;
  */
 const mostArriving = 50;
 
+interface Asked {
+  /** The pipeline that a call names. */
+  asked: string | undefined;
+  signal: Signal;
+  progress: RequestProgress;
+  connection: Connection;
+}
+
 /** Answers the calls of the Export services. */
 class ExportCalls {
   readonly #receiver: Receiver;
-  readonly #begins: (peer: string) => RequestProgress;
-  readonly #arriving: Turns;
+  readonly #connectionOf: (peer: string) => Connection;
+  readonly #arriving: Places;
 
-  constructor(receiver: Receiver, begins: (peer: string) => RequestProgress) {
+  constructor(receiver: Receiver, connectionOf: (peer: string) => Connection) {
     this.#receiver = receiver;
-    this.#begins = begins;
-    this.#arriving = new Turns(mostArriving, receiver.maxWait);
+    this.#connectionOf = connectionOf;
+    this.#arriving = new Places(mostArriving, receiver.maxWait);
   }
 
   /** The handler of one signal's service. */
@@ -187,12 +214,13 @@ class ExportCalls {
 
   async #answer(signal: Signal, call: Call, answer: sendUnaryData<Buffer>): Promise<void> {
     const started = performance.now();
-    const progress = this.#begins(call.getPeer());
+    const connection = this.#connectionOf(call.getPeer());
+    const progress = connection.begins();
     const asked = pipelineNamed((name) => call.metadata.get(name)[0]?.toString());
     const size = { bytesIn: 0 };
     let received: Received;
     try {
-      received = await this.#receive(call, { asked, signal, progress }, size);
+      received = await this.#receive(call, { asked, signal, progress, connection }, size);
     } catch (error) {
       received = { outcome: outcomeOf(error) };
     }
@@ -204,18 +232,18 @@ class ExportCalls {
 
   async #receive(
     call: Call,
-    { asked, signal, progress }: { asked: string | undefined; signal: Signal; progress: RequestProgress },
+    { asked, signal, progress, connection }: Asked,
     size: { bytesIn: number },
   ): Promise<Received> {
     await this.#receiver.admit(call.metadata.get("authorization")[0]?.toString());
     const pipeline_id = this.#receiver.pipelineFor(asked, signal);
     const caller = new GrpcCaller(call);
-    await this.#arriving.take(caller);
+    const place = await this.#arriving.take(caller, connection);
     let body: Buffer;
     try {
-      body = await readMessage(call);
+      body = await readMessage(call, place);
     } finally {
-      this.#arriving.giveBack();
+      place.giveBack();
     }
     progress.received();
     size.bytesIn = body.length;
@@ -224,14 +252,15 @@ class ExportCalls {
 }
 
 /**
- * The one message of a call, decompressed. Throws Refused where there is no message or a second one, and where it is
- * slow or breaks off. The library itself answers a message that is too large or cannot be decompressed.
+ * The one message of a call, decompressed. Throws Refused where there is no message or a second one, where it is slow or
+ * breaks off, and where its place is needed. The library itself answers a message that is too large or cannot be decompressed.
  */
-function readMessage(call: Call): Promise<Buffer> {
+function readMessage(call: Call, { needed }: Place): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let message: Buffer | undefined;
     const finish = (error?: Refused): void => {
       clearTimeout(timer);
+      needed.removeEventListener("abort", onNeeded);
       call.off("data", onData).off("end", onEnd).off("cancelled", onBreak).pause();
       if (error !== undefined) reject(error);
       else if (message === undefined) reject(new Refused("malformed", "expected one message, found none"));
@@ -244,8 +273,10 @@ function readMessage(call: Call): Promise<Buffer> {
     // The message of a sender that leaves ends too, and its call is cancelled right after.
     const onEnd = (): void => (message === undefined ? void setImmediate(finish) : finish());
     const onBreak = (): void => finish(whyCancelled(call));
+    const onNeeded = (): void => finish(new Refused("slow", "nothing of the message comes, and others wait"));
     if (call.cancelled) return reject(new Refused("broken_off", "the call broke off"));
     const timer = setTimeout(() => finish(new Refused("slow", "the message did not arrive in time")), messageTimeout);
+    needed.addEventListener("abort", onNeeded);
     call.on("error", () => undefined);
     call.on("data", onData).on("end", onEnd).on("cancelled", onBreak);
   });

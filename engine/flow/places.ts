@@ -1,0 +1,104 @@
+import type { Caller } from "../core/push.ts";
+import { TurnMissed, WaitingLine } from "./waiting-line.ts";
+
+/** Of whom callers come: a connection. */
+export interface Origin {
+  /** Bytes that it has sent so far. */
+  readonly sent: number;
+}
+
+/** A place that is taken until it is given back. */
+export interface Place {
+  /** Aborts when the place is needed for another caller, as nothing comes for it. */
+  readonly needed: AbortSignal;
+  giveBack(): void;
+}
+
+interface Taken {
+  origin: Origin;
+  /** When it was taken, by the monotonic clock, and what its origin had sent by then. */
+  since: number;
+  sent: number;
+  needed: AbortController;
+}
+
+interface Waiting {
+  caller: Caller;
+  origin: Origin;
+  begin: (place: Place) => void;
+  miss: (missed: TurnMissed) => void;
+}
+
+/** Milliseconds for which something has to come for a place before another caller may need it. */
+const least = 1_000;
+
+/** Bytes a second, for each place of an origin, below which nothing comes. */
+const leastRate = 16 * 1024;
+
+/** Milliseconds between two looks for places that are needed, while callers wait. */
+const lookAgain = 250;
+
+/**
+ * A number of places for what arrives. A caller that finds none free waits in line: the next free one goes to the origin
+ * that has the fewest. A place for which nothing comes is needed then, so that senders who send nothing lock out nobody.
+ */
+export class Places {
+  readonly #line: WaitingLine<Waiting>;
+  readonly #taken = new Set<Taken>();
+  readonly #count: number;
+  #isWatched = false;
+
+  /** `most` is the longest wait, in milliseconds. */
+  constructor(count: number, most: number) {
+    this.#count = count;
+    this.#line = new WaitingLine<Waiting>({ most, isGone: ({ caller }) => caller.isGone }, ({ miss }, missed) =>
+      miss(missed),
+    );
+  }
+
+  /** Resolves when the caller has a place. Rejects with TurnMissed. */
+  take(caller: Caller, origin: Origin): Promise<Place> {
+    if (this.#taken.size < this.#count) return Promise.resolve(this.#give(origin));
+    this.#watch();
+    return new Promise((begin, miss) => this.#line.add({ caller, origin, begin, miss }));
+  }
+
+  #give(origin: Origin): Place {
+    const needed = new AbortController();
+    const taken = { origin, since: performance.now(), sent: origin.sent, needed };
+    this.#taken.add(taken);
+    return { needed: needed.signal, giveBack: () => this.#giveBack(taken) };
+  }
+
+  #giveBack(taken: Taken): void {
+    if (!this.#taken.delete(taken)) return;
+    this.#line.sift();
+    const next = this.#line.takeBy(({ origin }) => this.#of(origin));
+    if (next !== undefined) next.begin(this.#give(next.origin));
+  }
+
+  /** How many places an origin has. */
+  #of(origin: Origin): number {
+    let count = 0;
+    for (const taken of this.#taken) if (taken.origin === origin) count += 1;
+    return count;
+  }
+
+  #watch(): void {
+    if (this.#isWatched) return;
+    this.#isWatched = true;
+    setTimeout(() => {
+      this.#isWatched = false;
+      this.#line.sift();
+      if (this.#line.length === 0) return;
+      const idle = [...this.#taken].filter((taken) => this.#isIdle(taken));
+      for (const { needed } of idle.slice(0, this.#line.length)) needed.abort();
+      this.#watch();
+    }, lookAgain).unref();
+  }
+
+  #isIdle({ origin, since, sent }: Taken): boolean {
+    const age = performance.now() - since;
+    return age >= least && (origin.sent - sent) / (age / 1_000) < leastRate * this.#of(origin);
+  }
+}
