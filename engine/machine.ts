@@ -8,6 +8,7 @@ import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
 import { compactStore, rewriteStore } from "./state/compaction.ts";
 import { makeFolders } from "./state/durable-files.ts";
 import { storageError } from "./state/storage-error.ts";
+import { mustBeStore } from "./state/store-file.ts";
 import { Store, storePath } from "./state/store.ts";
 import type { SegmentSizes } from "./streams/embedded/stream-files.ts";
 import { systemDisk } from "./system/disk.ts";
@@ -66,6 +67,7 @@ async function openDurably(folder: string, log: Log, format: number): Promise<Ta
   let store: TableStore | undefined;
   try {
     await makeFolders(systemDisk, folder);
+    mustBeStore(storePath(folder));
     if (format < firstOfThisStore) await rewriteStore(storePath(folder));
     else await compact(folder, log);
     store = Store.open(folder, { onBroken: endProcess });
