@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { open as openFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Database, open, type RootDatabase } from "lmdb";
+import type { Database, RootDatabase } from "lmdb";
 import { diskReserve } from "../core/disk.ts";
 import { EngineError } from "../core/errors.ts";
 import { systemDisk } from "../system/disk.ts";
-import { preallocateLockFile } from "./preallocation.ts";
+import { openEnvironment } from "./environment.ts";
 
 /** Less free space is left in the file: its next writes use it. */
 const leastGain = 64 * 1024 * 1024;
@@ -89,9 +89,8 @@ async function removeStore(path: string): Promise<void> {
 
 /** Copies the used pages where that is worth it, and returns the size of all pages then. */
 async function copyUsed(path: string, copy: string, isWorth: IsWorth): Promise<number | undefined> {
-  preallocateLockFile(`${path}-lock`);
   // Without a transaction that writes, nothing of its list of free pages is read.
-  const env = open({ path, noSubdir: true, maxDbs: 32, readOnly: true });
+  const env = openEnvironment(path, { readOnly: true });
   try {
     const sizes = sizesOf(env);
     if (!(await isWorth(sizes))) return undefined;
@@ -104,8 +103,7 @@ async function copyUsed(path: string, copy: string, isWorth: IsWorth): Promise<n
 
 /** Copies all tables into a new store, as bytes. It is not synced. */
 async function copyTables(env: RootDatabase, path: string): Promise<void> {
-  preallocateLockFile(`${path}-lock`);
-  const copy = open({ path, noSubdir: true, maxDbs: 32, noSync: true });
+  const copy = openEnvironment(path, { noSync: true });
   try {
     for (const name of namesOf(env)) copyTable(tableOf(env, name), tableOf(copy, name));
   } finally {

@@ -1,10 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { open, type RootDatabase } from "lmdb";
+import type { RootDatabase } from "lmdb";
 import type { EngineError } from "../core/errors.ts";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
 import { type Group, GroupCommit } from "../flow/group-commit.ts";
-import { preallocateLockFile, Preallocation } from "./preallocation.ts";
+import { Preallocation } from "./preallocation.ts";
+import { openEnvironment } from "./environment.ts";
 import { isOfSystem, storageError } from "./storage-error.ts";
 import { WriteProbe } from "./write-probe.ts";
 
@@ -61,8 +62,7 @@ export class Store implements TableStore {
     let store: Store | undefined;
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      preallocateLockFile(`${path}-lock`);
-      store = new Store(open({ path, noSubdir: true, maxDbs: 32 }), path, options);
+      store = new Store(openEnvironment(path), path, options);
       store.#preallocation.ensure(0);
       store.#probe.check();
       return store;

@@ -1,4 +1,5 @@
 /** @module-tag rest */
+import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -42,33 +43,39 @@ test(
   },
 );
 
-test("a disk that turns read-only while nothing is sent: the next request is not answered, and Sluice ends itself", async ({
-  skip,
-}) => {
-  requireOrSkip(LoopDisk.obstacle("ext4"), skip);
-  const place = await Workplace.make();
-  const variant = variantOf("plain");
-  const disk = LoopDisk.make("ext4", join(place.path, "image"), place.dataDir);
-  try {
-    await place.write("plain.yaml", fileOf(variant));
-    const daemon = await place.start({ listeners: await freeListeners(), env: tokenEnv });
-    await daemon.until(() => daemon.health(variant.pipeline_id), "to have it");
-    const url = `${daemon.events}/v1/pipelines/${variant.pipeline_id}/topics/input/events`;
-    const headers = { "content-type": "application/json", "x-pipeline-access-token": token };
-    const post = (): Promise<Response> => fetch(url, { method: "POST", headers, body: "{}" });
-    expect((await post()).status).toBe(202);
-    await daemon.settled(variant.pipeline_id);
-    await sleep(2_000);
-    disk.fail("read-only");
-    await expect(post()).rejects.toThrow("fetch failed");
-    await daemon.ended();
-    expect(daemon.ending).toBe("code 1");
-    expect(daemon.log.at(-1)).toContain("its file system is read-only");
-  } finally {
-    disk.leave();
-    await place.clean();
-  }
-});
+test.for([
+  ["turns read-only", "ext4", "read-only"],
+  ["is shut down", "xfs", "shut down"],
+] as const)(
+  "a disk that %s while nothing is sent: the next request is not answered, and Sluice ends itself",
+  async ([, system, failure], { skip }) => {
+    requireOrSkip(LoopDisk.obstacle(system), skip);
+    const place = await Workplace.make();
+    const variant = variantOf("plain");
+    const disk = LoopDisk.make(system, join(place.path, "image"), place.dataDir);
+    try {
+      await place.write("plain.yaml", fileOf(variant));
+      const daemon = await place.start({ listeners: await freeListeners(), env: tokenEnv });
+      await daemon.until(() => daemon.health(variant.pipeline_id), "to have it");
+      const url = `${daemon.events}/v1/pipelines/${variant.pipeline_id}/topics/input/events`;
+      const headers = { "content-type": "application/json", "x-pipeline-access-token": token };
+      const post = (): Promise<Response> => fetch(url, { method: "POST", headers, body: "{}" });
+      expect((await post()).status).toBe(202);
+      await daemon.settled(variant.pipeline_id);
+      await sleep(2_000);
+      // What is mapped and was written back is written through the file system again.
+      execFileSync("sync", ["-f", place.dataDir]);
+      disk.fail(failure);
+      await expect(post()).rejects.toThrow("fetch failed");
+      await daemon.ended();
+      expect(daemon.ending).toBe("code 1");
+      expect(daemon.log.at(-1)).toContain("Sluice ends");
+    } finally {
+      disk.leave();
+      await place.clean();
+    }
+  },
+);
 
 test("where tokens may have been lost with the machine, a batch without an answer is uncertain, and counted", async () => {
   const place = await Workplace.make();
