@@ -164,6 +164,11 @@ export class Reconciler {
     this.trigger();
   }
 
+  /** The commit of the followed ref that was read last, in full; undefined where none was. */
+  get tip(): string | undefined {
+    return this.#source.tip;
+  }
+
   snapshot(): ReconcileSnapshot {
     return this.#status.snapshot();
   }

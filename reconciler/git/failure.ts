@@ -166,10 +166,8 @@ export function wayOut(reason: SourceReason, { status, location }: Partial<Answe
 /** A redirect of a repository leads to its list of references; any other, such as to a page for logins, leads to no repository. */
 function redirectWay(location: string | undefined): string {
   if (location === undefined) return "; check --repo";
-  if (/\/info\/refs(\?.*)?$/.test(location)) {
-    const address = location.replace(/\/info\/refs(\?.*)?$/, "");
-    return `; it points to ${address}: if that is intended, name it with --repo: credentials are not sent to another host`;
-  }
+  const address = /^(.*)\/info\/refs$/.exec(location)?.[1];
+  if (address !== undefined) return `; it points to ${address}: if that is intended, name it with --repo`;
   return `; it points to ${location}, which is no repository but perhaps a page for logins: check --repo and the credentials`;
 }
 

@@ -362,9 +362,10 @@ function movedTo(answer: Answer | undefined, url: string): string | undefined {
   return isSame && path !== undefined && address !== url && address.length <= longestAddress ? address : undefined;
 }
 
-/** The target of a redirect, for people. */
+/** The target of a redirect, for people: what it asks for may be a token. */
 function shown(location: string, redact: (text: string) => string): string {
   return redact(location)
+    .replace(/[?#].*$/s, "")
     .replaceAll(/\p{Cc}/gu, "?")
     .slice(0, 200);
 }

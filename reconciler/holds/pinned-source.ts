@@ -49,6 +49,11 @@ export class PinnedSource implements RevisionSource {
     return this.#pinned?.sha === pin.commit ? this.#pinned : undefined;
   }
 
+  /** The commit of the followed ref that was read last, in full, also while another one is pinned. */
+  get tip(): string | undefined {
+    return this.#head?.sha;
+  }
+
   interrupt(): void {
     this.#fetching?.abort(new FetchInterrupted("someone needs the source"));
   }

@@ -65,8 +65,7 @@ export function sourceChange(
   if (from === undefined || isSameSource(from, to)) return undefined;
   const lacking = lackedBy(wanted, actual);
   const removed = changes.filter(({ kind, pipeline_id }) => kind === "delete" || lacking.has(pipeline_id));
-  const isRedirected = to.redirected !== undefined && to.redirected !== from.redirected;
-  const edited = isRedirected ? changes.filter((one) => isEdit(one) && !removed.includes(one)) : [];
+  const edited = isNewRedirect(from, to) ? changes.filter((one) => isEdit(one) && !removed.includes(one)) : [];
   if (removed.length + edited.length === 0) return undefined;
   const [removes = [], edits = []] = [removed, edited].map((some) => some.map(({ pipeline_id }) => pipeline_id));
   return { from, to, removes, edits };
@@ -93,10 +92,14 @@ function isEdit(change: Change): boolean {
 /** Causes of changes that no file asks for. */
 const causesElsewhere: ReadonlySet<Cause> = new Set<Cause>(["Drifted", "SecretChanged", "Interrupted"]);
 
+function isNewRedirect(from: FollowedSource, to: FollowedSource): boolean {
+  return to.redirected !== undefined && to.redirected !== from.redirected;
+}
+
 /** The plan in which nothing is changed but what an interrupted change left half done, and what an operator stops. */
 export function withoutChanges({ changes, ...rest }: Plan, change: SourceChange): Plan {
   const { from, to, removes, edits } = change;
-  const facts = { from: sourceText(from), to: sourceText(to), removes, edits };
+  const facts = { from: sourceText(from), to: sourceText(to), isRedirected: isNewRedirect(from, to), removes, edits };
   return { ...rest, changes: changes.map((one) => (isHeld(one) ? held(one, facts) : one)) };
 }
 

@@ -92,7 +92,7 @@ export interface ReasonFacts {
   EmptySource: Nothing;
   DeletionBudget: Gone & { waiting: number; begun: number; of: number; limit: DeletionLimit };
   /** Another source is followed on the data dir: it lacks these pipelines, or is one that the server redirects to, and edits them. */
-  SourceChanged: { from: string; to: string; removes: string[]; edits: string[] };
+  SourceChanged: { from: string; to: string; isRedirected: boolean; removes: string[]; edits: string[] };
   /** `approval`: the fingerprint that is to be approved; `approved`: the lesser level for which that change is. */
   NotApproved: Wrapped & { level: Level; approval: string; approved?: Level };
   EndHindered: { trigger: EndTrigger; hindrance: Hindrance };

@@ -13,6 +13,8 @@ export function noteText({ code, facts }: Note): string {
       );
     case "NotRead":
       return `${facts.path} is not read: ${facts.reason}`;
+    case "UnreadGone":
+      return `${facts.path} was not read at the base (${facts.reason}) and is gone: a pipeline that runs from it is deleted, which is not seen here`;
     case "SecretsNotCompared":
       return (
         `${someOf(facts.pipeline_ids)} ${facts.pipeline_ids.length === 1 ? "has a secret" : "have secrets"} in plain text, ` +

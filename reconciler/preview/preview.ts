@@ -4,6 +4,7 @@ import type { ActualPipeline, ActualState, DeletionLimit } from "../actual/state
 import { claimedButIgnored, withClaimed } from "../desired/claimed.ts";
 import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
 import { withoutForeign } from "../desired/load.ts";
+import { isCandidate } from "../git/limits.ts";
 import type { SkippedFile } from "../git/revision.ts";
 import type { Problem } from "../language/problem.ts";
 import { type Change, doesSomething, type FieldChange, type UnreadFile } from "../plan/change.ts";
@@ -46,6 +47,8 @@ export type Note =
   /** The base's file cannot be used: what runs of its pipelines is not known. */
   | { code: "BaseUnusable"; facts: { file: string; line: number; pipeline_ids: string[] } }
   | { code: "NotRead"; facts: SkippedFile }
+  /** A file of the base that was not read, and is gone: what runs of its pipelines is not known, and is deleted. */
+  | { code: "UnreadGone"; facts: SkippedFile }
   /** Secrets in plain text on both sides. */
   | { code: "SecretsNotCompared"; facts: { pipeline_ids: string[] } }
   /** The server holds this change back until Git approves it. */
@@ -70,7 +73,7 @@ export function previewOf(base: Side, head: Side, limit: DeletionLimit): Preview
   const actual = assumedState(before.pipelines, limit);
   const known = notReadOf({ before: {}, skipped: base.skipped, ignored: [] }, actual, base.desired);
   const preview = previewAgainst(actual, before.pipelines, head, withoutSuspicion(known));
-  return { ...preview, notes: [...before.refused.map(unusable), ...preview.notes] };
+  return { ...preview, notes: [...before.refused.map(unusable), ...unreadGone(base, head), ...preview.notes] };
 }
 
 /** What a running Sluice would do, if the files were merged at this moment. */
@@ -159,6 +162,13 @@ function previewAgainst(
     errors: desired.problems.filter(({ severity }) => severity === "error"),
     notes: [...moves(old, now), ...head.skipped.map(notRead)],
   };
+}
+
+function unreadGone(base: Side, { skipped, desired: { pipelines, refused } }: Side): Note[] {
+  const there = new Set([...skipped.map(({ path }) => path), ...[...pipelines, ...refused].map(({ file }) => file)]);
+  return base.skipped
+    .filter(({ path }) => isCandidate(path) && !there.has(path))
+    .map(({ version: _version, ...facts }) => ({ code: "UnreadGone", facts }));
 }
 
 function notRead({ version: _version, ...facts }: SkippedFile): Note {

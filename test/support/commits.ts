@@ -47,10 +47,6 @@ export class Commits implements RevisionSource {
     return { id, sha, files, skipped: this.skipped, branch: "main", author: "Ada", subject };
   }
 
-  get known(): Revision | undefined {
-    return this.#read;
-  }
-
   /** Holds every fetch up until it is told to go on. */
   hold(): () => void {
     const gate = new EventEmitter();

@@ -36321,7 +36321,7 @@ function previewOf(base, head, limit2) {
   const actual = assumedState(before.pipelines, limit2);
   const known2 = notReadOf({ before: {}, skipped: base.skipped, ignored: [] }, actual, base.desired);
   const preview = previewAgainst(actual, before.pipelines, head, withoutSuspicion(known2));
-  return { ...preview, notes: [...before.refused.map(unusable2), ...preview.notes] };
+  return { ...preview, notes: [...before.refused.map(unusable2), ...unreadGone(base, head), ...preview.notes] };
 }
 function previewOfLive(live, head) {
   const actual = actualStateOf(live);
@@ -36388,6 +36388,10 @@ function previewAgainst(actual, before, head, notReadBefore, holds = noHolds) {
     notes: [...moves(old, now), ...head.skipped.map(notRead)]
   };
 }
+function unreadGone(base, { skipped, desired: { pipelines, refused } }) {
+  const there = /* @__PURE__ */ new Set([...skipped.map(({ path: path2 }) => path2), ...[...pipelines, ...refused].map(({ file }) => file)]);
+  return base.skipped.filter(({ path: path2 }) => isCandidate(path2) && !there.has(path2)).map(({ version: _version, ...facts }) => ({ code: "UnreadGone", facts }));
+}
 function notRead({ version: _version, ...facts }) {
   return { code: "NotRead", facts };
 }
@@ -36438,6 +36442,7 @@ var init_preview = __esm({
     import_node_util13 = require("node:util");
     init_claimed();
     init_load();
+    init_limits2();
     init_change();
     init_approval();
     init_held_plan();
@@ -36764,10 +36769,8 @@ function wayOut(reason2, { status, location } = {}) {
 }
 function redirectWay(location) {
   if (location === void 0) return "; check --repo";
-  if (/\/info\/refs(\?.*)?$/.test(location)) {
-    const address = location.replace(/\/info\/refs(\?.*)?$/, "");
-    return `; it points to ${address}: if that is intended, name it with --repo: credentials are not sent to another host`;
-  }
+  const address = /^(.*)\/info\/refs$/.exec(location)?.[1];
+  if (address !== void 0) return `; it points to ${address}: if that is intended, name it with --repo`;
   return `; it points to ${location}, which is no repository but perhaps a page for logins: check --repo and the credentials`;
 }
 function foreignAnswer(output) {
@@ -41294,7 +41297,7 @@ function movedTo(answer2, url) {
   return isSame4 && path2 !== void 0 && address !== url && address.length <= longestAddress ? address : void 0;
 }
 function shown3(location, redact) {
-  return redact(location).replaceAll(new RegExp("\\p{Cc}", "gu"), "?").slice(0, 200);
+  return redact(location).replace(/[?#].*$/s, "").replaceAll(new RegExp("\\p{Cc}", "gu"), "?").slice(0, 200);
 }
 function essence(output) {
   const lines2 = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
@@ -42089,9 +42092,9 @@ function newText({ state, topics, shared }) {
   const wish = state === "Running" ? "" : `, and x-sluice.state is ${state}`;
   return `${wish}${beginningText(topics)}${shared.map((topic) => `; ${sharedText(topic)}`).join("")}`;
 }
-function sourceText({ from, to: to2, removes, edits }) {
+function sourceText({ from, to: to2, isRedirected, removes, edits }) {
   const does = [...pipelinesText("lacks", removes), ...pipelinesText("changes", edits)].join(", and ");
-  const back = edits.length === 0 ? "run with the earlier source" : "correct the redirect";
+  const back = isRedirected ? "correct the redirect" : "run with the earlier source";
   const deleting = removes.length === 0 ? "which follows it" : "which deletes what this source lacks";
   return `the source is ${to2}, and was ${from}; it ${does}, so nothing is changed. Ways out: ${back}; or "sluice approve", ` + deleting;
 }
@@ -42162,8 +42165,8 @@ function idText({ file, from, to: to2, isReader }) {
 function budgetText({ file, waiting, begun, of, limit: limit2 }) {
   const most3 = allowed(limit2, of);
   const count = begun === 0 ? `${waiting}` : `${begun + waiting} (${begun} of them begun already)`;
-  const restoring = most3 === 0 ? "restore the file" : `restore files, and remove at most ${most3} ${limit2.both === "lesser" ? "at once" : "in one commit"}`;
-  return `${file} no longer has it, but this revision removes the files of ${count} of ${of} pipelines, and --max-deletions (${limitText(limit2)}) allows ${most3}: no further deletion is begun. Ways out: ${restoring}; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops what a pipeline holds, and remove its file in a later commit`;
+  const restoring = most3 === 0 ? "restore the file" : `restore files until at most ${most3} ${most3 === 1 ? "is" : "are"} missing`;
+  return `${file} no longer has it, but the files of ${count} of ${of} pipelines are missing, and --max-deletions (${limitText(limit2)}) allows ${most3}: no further deletion is begun. Ways out: ${restoring}; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops what a pipeline holds, and remove its file in a later commit`;
 }
 function stateText({ status, wish, ending, leaves }) {
   return `it is ${status}${endingText(ending)}, x-sluice.state is ${wish}${leavesText(leaves)}`;
@@ -42238,7 +42241,7 @@ var init_reasons = __esm({
         return `stopped by ${operatorText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
       },
       StopOver: ({ of }) => `it runs again, as the stop by an operator is over; ${reasonText(of)}`,
-      SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
+      SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is. To delete it, restore the file without x-sluice.suspend, and remove it again`,
       PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
       PruneHeld: heldText,
       FolderChanging: ({ of, after, changed }) => {
@@ -42265,7 +42268,7 @@ var init_reasons = __esm({
       NotAdopted: notAdoptedText,
       DriftFight: ({ of, times }) => `${correctedText(of, times)}: another writer keeps changing it, and it is left as it is. Ways out: find that writer; or write the intended values into the file; or set x-sluice.drift: report; or suspend it for one turn, after which it is corrected again`,
       IdChanged: idText,
-      EmptySource: () => "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path and the branch; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
+      EmptySource: () => "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path and the branch, or the folder of --dir; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
       DeletionBudget: budgetText,
       SourceChanged: sourceText,
       NotApproved: approvalText,
@@ -42908,6 +42911,8 @@ function noteText({ code: code18, facts }) {
       return `${facts.file}:${facts.line} cannot be used at the base${namesOf2(facts.pipeline_ids)}: what runs of its pipelines is not known here`;
     case "NotRead":
       return `${facts.path} is not read: ${facts.reason}`;
+    case "UnreadGone":
+      return `${facts.path} was not read at the base (${facts.reason}) and is gone: a pipeline that runs from it is deleted, which is not seen here`;
     case "SecretsNotCompared":
       return `${someOf(facts.pipeline_ids)} ${facts.pipeline_ids.length === 1 ? "has a secret" : "have secrets"} in plain text, which the API does not show: whether it changes is not known here`;
     case "ApprovalNeeded":

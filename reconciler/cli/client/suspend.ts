@@ -73,8 +73,8 @@ export async function approve(invocation: Invocation, commit?: string): Promise<
     return showCarriedOut(invocation, change, followed, "the files");
   }
   const { removes } = change;
-  const what = removes.length === 1 ? "1 pipeline that it lacks is" : `${removes.length} pipelines that it lacks are`;
-  const deleted = removes.length === 0 ? "" : `; ${what} deleted: ${removes.join(", ")}`;
+  const deleted =
+    removes.length === 0 ? "" : `; what it lacks is deleted where nothing else keeps it: ${removes.join(", ")}`;
   const text = (): string => printable(`The source is followed${deleted}`);
   return showCarriedOut(invocation, change, text, "the files");
 }

@@ -160,7 +160,7 @@ function hookOf(
   return new Hook({
     secrets,
     branch: () => source.description.branch,
-    followed: () => source.known?.sha,
+    followed: () => reconciler.tip,
     onPush: () => reconciler.trigger("webhook"),
     telemetry: createHookTelemetry(log, registry),
   });

@@ -64,7 +64,9 @@ const sentences: Sentences = {
     return `stopped by ${operatorText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
   },
   StopOver: ({ of }) => `it runs again, as the stop by an operator is over; ${reasonText(of)}`,
-  SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
+  SuspendedFileGone: ({ file }) =>
+    `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is. To delete it, restore the file ` +
+    "without x-sluice.suspend, and remove it again",
   PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
   PruneHeld: heldText,
   FolderChanging: ({ of, after, changed }) => {
@@ -103,7 +105,7 @@ const sentences: Sentences = {
   IdChanged: idText,
   EmptySource: () =>
     "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path " +
-    "and the branch; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
+    "and the branch, or the folder of --dir; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
   DeletionBudget: budgetText,
   SourceChanged: sourceText,
   NotApproved: approvalText,
@@ -126,9 +128,9 @@ function newText({ state, topics, shared }: ReasonFacts["New"]): string {
   return `${wish}${beginningText(topics)}${shared.map((topic) => `; ${sharedText(topic)}`).join("")}`;
 }
 
-function sourceText({ from, to, removes, edits }: ReasonFacts["SourceChanged"]): string {
+function sourceText({ from, to, isRedirected, removes, edits }: ReasonFacts["SourceChanged"]): string {
   const does = [...pipelinesText("lacks", removes), ...pipelinesText("changes", edits)].join(", and ");
-  const back = edits.length === 0 ? "run with the earlier source" : "correct the redirect";
+  const back = isRedirected ? "correct the redirect" : "run with the earlier source";
   const deleting = removes.length === 0 ? "which follows it" : "which deletes what this source lacks";
   return (
     `the source is ${to}, and was ${from}; it ${does}, so nothing is changed. Ways out: ${back}; or "sluice approve", ` +
@@ -234,11 +236,9 @@ function budgetText({ file, waiting, begun, of, limit }: ReasonFacts["DeletionBu
   const most = allowed(limit, of);
   const count = begun === 0 ? `${waiting}` : `${begun + waiting} (${begun} of them begun already)`;
   const restoring =
-    most === 0
-      ? "restore the file"
-      : `restore files, and remove at most ${most} ${limit.both === "lesser" ? "at once" : "in one commit"}`;
+    most === 0 ? "restore the file" : `restore files until at most ${most} ${most === 1 ? "is" : "are"} missing`;
   return (
-    `${file} no longer has it, but this revision removes the files of ${count} of ${of} pipelines, and --max-deletions ` +
+    `${file} no longer has it, but the files of ${count} of ${of} pipelines are missing, and --max-deletions ` +
     `(${limitText(limit)}) allows ${most}: no further deletion is begun. Ways out: ${restoring}; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops ` +
     "what a pipeline holds, and remove its file in a later commit"
   );

@@ -261,6 +261,18 @@ describe("the files", () => {
     await rm(elsewhere, { recursive: true });
   });
 
+  test("that were not read at the base and are gone are a note: what runs from them is not seen", async () => {
+    await rm(join(repository.path, "pipelines/returns.yaml"));
+    await symlink("orders.yaml", join(repository.path, "pipelines/returns.yaml"));
+    await repository.commit({});
+    await rm(join(repository.path, "pipelines/returns.yaml"));
+    const { out } = await plan("--base", "main");
+    expect(out).toContain(
+      "note: pipelines/returns.yaml was not read at the base (a symbolic link, which is not followed: put the file itself here) and " +
+        "is gone: a pipeline that runs from it is deleted, which is not seen here",
+    );
+  });
+
   test("of a folder outside of a work tree cannot be compared", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sluice-plain-"));
     const { code, err } = await sluiceWith({}, "plan", folder, "--base", "main");

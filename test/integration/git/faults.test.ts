@@ -145,6 +145,17 @@ describe("a redirect", () => {
     expect(thief.requests).toEqual([]);
   });
 
+  test("to a page for logins is told without what it asks for, which may be a token", async () => {
+    proxy.fault = {
+      kind: "status",
+      status: 302,
+      headers: { Location: "https://login.example.com/sign_in?state=s3cret#t" },
+    };
+    const { message } = await failure(scene.open({ url: proxy.url }));
+    expect(message).toContain("it points to https://login.example.com/sign_in, which is no repository");
+    expect(message).not.toContain("s3cret");
+  });
+
   describe("on the same host", () => {
     let server: FaultProxy;
     let path: string;

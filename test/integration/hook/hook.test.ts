@@ -56,7 +56,7 @@ beforeEach(async () => {
   hook = new Hook({
     secrets: await hookSecrets(settings, new FileAndEnvSecrets({})),
     branch: () => source.description.branch,
-    followed: () => source.known?.sha,
+    followed: () => reconciler.tip,
     onPush: () => reconciler.trigger("webhook"),
     telemetry: createHookTelemetry(log, registry),
     limits: { most, arriving: new Room(10 * most), timeout: 3_000 },

@@ -195,6 +195,10 @@ const exempt: Readonly<Record<string, Exempt>> = {
       "it was written by a newer Sluice. Run that one, or choose another --data-dir",
     ],
     "state/storage-error.ts": ["… could not be used: …"],
+    "state/store-file.ts": [
+      "other bytes",
+      "…: expected the store of the data dir, found …: restore the data dir from a backup, or begin with another --data-dir",
+    ],
   },
   "it is said by the condition AtLeastOnce": {
     "sinks/clickhouse/sink.ts": [

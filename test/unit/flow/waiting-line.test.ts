@@ -4,6 +4,8 @@ import { WaitingLine } from "../../../engine/flow/waiting-line.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+const lengthOf = (name: string): number => name.length;
+
 /** A line of names with a patience of a second, and what became of those that left it. */
 function lineOfNames(gone: ReadonlySet<string>) {
   const left: string[] = [];
@@ -47,9 +49,8 @@ test("a turn out of the order goes to the least, of several to the first, and th
   line.add("bb");
   vi.advanceTimersByTime(400);
   for (const name of ["a", "c", "dd"]) line.add(name);
-  const length = (name: string): number => name.length;
-  expect([line.takeBy(length), line.takeBy(length), line.items]).toEqual(["a", "c", ["bb", "dd"]]);
+  expect([line.takeBy(lengthOf), line.takeBy(lengthOf), line.items]).toEqual(["a", "c", ["bb", "dd"]]);
   vi.advanceTimersByTime(600);
   expect([left, line.items]).toEqual([["bb late"], ["dd"]]);
-  expect([line.takeBy(length), line.takeBy(length)]).toEqual(["dd", undefined]);
+  expect([line.takeBy(lengthOf), line.takeBy(lengthOf)]).toEqual(["dd", undefined]);
 });

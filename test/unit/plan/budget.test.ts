@@ -74,8 +74,8 @@ describe("a revision that removes files", () => {
       calls: [],
       file: "first.yaml",
       reason:
-        "first.yaml no longer has it, but this revision removes the files of 3 of 10 pipelines, and --max-deletions (2) " +
-        "allows 2: no further deletion is begun. Ways out: restore files, and remove at most 2 in one commit; or run " +
+        "first.yaml no longer has it, but the files of 3 of 10 pipelines are missing, and --max-deletions (2) " +
+        "allows 2: no further deletion is begun. Ways out: restore files until at most 2 are missing; or run " +
         "with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops what a pipeline holds, and " +
         "remove its file in a later commit",
     });
@@ -87,7 +87,7 @@ describe("a revision that removes files", () => {
     expect(planFor({ ...world, budget }).changes[1]).toMatchObject({
       cause: "DeletionBudget",
       reason: expect.stringContaining(
-        "--max-deletions (the lesser of 5 or 20%) allows 2: no further deletion is begun. Ways out: restore files, and remove at most 2 at once",
+        "--max-deletions (the lesser of 5 or 20%) allows 2: no further deletion is begun. Ways out: restore files until at most 2 are missing",
       ) as string,
     });
   });
