@@ -9,17 +9,17 @@ export interface Origin {
 
 /** A place that is taken until it is given back. */
 export interface Place {
-  /** Aborts when the place is needed for another caller, as nothing comes for it. */
-  readonly needed: AbortSignal;
+  /** Is called, perhaps again and again, while it is needed for another caller, as nothing comes for it. */
+  onNeeded: () => void;
   giveBack(): void;
 }
 
 interface Taken {
+  place: Place;
   origin: Origin;
   /** When it was taken, by the monotonic clock, and what its origin had sent by then. */
   since: number;
   sent: number;
-  needed: AbortController;
 }
 
 interface Waiting {
@@ -64,10 +64,10 @@ export class Places {
   }
 
   #give(origin: Origin): Place {
-    const needed = new AbortController();
-    const taken = { origin, since: performance.now(), sent: origin.sent, needed };
+    const place: Place = { onNeeded: () => undefined, giveBack: () => this.#giveBack(taken) };
+    const taken = { place, origin, since: performance.now(), sent: origin.sent };
     this.#taken.add(taken);
-    return { needed: needed.signal, giveBack: () => this.#giveBack(taken) };
+    return place;
   }
 
   #giveBack(taken: Taken): void {
@@ -92,7 +92,7 @@ export class Places {
       this.#line.sift();
       if (this.#line.length === 0) return;
       const idle = [...this.#taken].filter((taken) => this.#isIdle(taken));
-      for (const { needed } of idle.slice(0, this.#line.length)) needed.abort();
+      for (const { place } of idle.slice(0, this.#line.length)) place.onNeeded();
       this.#watch();
     }, lookAgain).unref();
   }

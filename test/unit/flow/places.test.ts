@@ -6,11 +6,20 @@ afterEach(() => void vi.useRealTimers());
 
 const here = { isGone: false };
 
+interface Outcome {
+  place?: Place;
+  isNeeded: boolean;
+  missed?: string;
+}
+
 /** What became of callers that asked for a place. */
-function asked(places: Places, origin: { sent: number }, caller = here): { place?: Place; missed?: string } {
-  const outcome: { place?: Place; missed?: string } = {};
+function asked(places: Places, origin: { sent: number }, caller = here): Outcome {
+  const outcome: Outcome = { isNeeded: false };
   places.take(caller, origin).then(
-    (place) => (outcome.place = place),
+    (place) => {
+      outcome.place = place;
+      place.onNeeded = () => (outcome.isNeeded = true);
+    },
     ({ because }: { because: string }) => (outcome.missed = because),
   );
   return outcome;
@@ -28,10 +37,10 @@ test("a place that is given back goes to the next caller that still waits, and n
   leaving.isGone = true;
   first.place!.giveBack();
   await settled();
-  expect([left.missed, second.place !== undefined, late]).toEqual(["gone", true, {}]);
+  expect([left.missed, second.place !== undefined, late]).toEqual(["gone", true, { isNeeded: false }]);
   origin.sent = 1e9;
   await vi.advanceTimersByTimeAsync(3_000);
-  expect([late.missed, second.place!.needed.aborted]).toEqual(["late", false]);
+  expect([late.missed, second.isNeeded]).toEqual(["late", false]);
   for (let times = 0; times < 2; times += 1) second.place!.giveBack();
   const [third, fourth] = [asked(places, origin), asked(places, origin)];
   await settled();
@@ -55,11 +64,11 @@ test("a place for which nothing comes is needed after a second where others wait
   const held = [asked(places, silent), asked(places, busy)];
   await settled();
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(held[0]!.place!.needed.aborted, "nobody waits").toBe(false);
+  expect(held[0]!.isNeeded, "nobody waits").toBe(false);
   busy.sent = 11 * 16 * 1024;
   const other = asked(places, { sent: 0 });
   await vi.advanceTimersByTimeAsync(250);
-  expect(held.map(({ place }) => place!.needed.aborted)).toEqual([true, false]);
+  expect(held.map(({ isNeeded }) => isNeeded)).toEqual([true, false]);
   held[0]!.place!.giveBack();
   await settled();
   expect(other.place).toBeDefined();

@@ -255,12 +255,11 @@ class ExportCalls {
  * The one message of a call, decompressed. Throws Refused where there is no message or a second one, where it is slow or
  * breaks off, and where its place is needed. The library itself answers a message that is too large or cannot be decompressed.
  */
-function readMessage(call: Call, { needed }: Place): Promise<Buffer> {
+function readMessage(call: Call, place: Place): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     let message: Buffer | undefined;
     const finish = (error?: Refused): void => {
       clearTimeout(timer);
-      needed.removeEventListener("abort", onNeeded);
       call.off("data", onData).off("end", onEnd).off("cancelled", onBreak).pause();
       if (error !== undefined) reject(error);
       else if (message === undefined) reject(new Refused("malformed", "expected one message, found none"));
@@ -273,10 +272,9 @@ function readMessage(call: Call, { needed }: Place): Promise<Buffer> {
     // The message of a sender that leaves ends too, and its call is cancelled right after.
     const onEnd = (): void => (message === undefined ? void setImmediate(finish) : finish());
     const onBreak = (): void => finish(whyCancelled(call));
-    const onNeeded = (): void => finish(new Refused("slow", "nothing of the message comes, and others wait"));
     if (call.cancelled) return reject(new Refused("broken_off", "the call broke off"));
     const timer = setTimeout(() => finish(new Refused("slow", "the message did not arrive in time")), messageTimeout);
-    needed.addEventListener("abort", onNeeded);
+    place.onNeeded = () => finish(new Refused("slow", "nothing of the message comes, and others wait"));
     call.on("error", () => undefined);
     call.on("data", onData).on("end", onEnd).on("cancelled", onBreak);
   });
