@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, mkdirSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { open, type RootDatabase, type RootDatabaseOptions } from "lmdb";
 import { preallocateLockFile } from "./preallocation.ts";
 
@@ -27,16 +27,21 @@ export function openEnvironment(path: string, options: RootDatabaseOptions = {})
   }
 }
 
-/** A folder in memory with a link to `path`, and room for a lock file; undefined where there can be none. */
+/**
+ * A folder in memory with a link to `path`, and room for a lock file; undefined where there can be none. It has the same name
+ * each time: what a process has left that was killed here is taken away by the next one.
+ */
 function lockInMemory(path: string): string | undefined {
-  let place: string | undefined;
+  const absolute = resolve(path);
+  const { dev, ino } = statSync(dirname(absolute));
+  const place = join(memory, `sluice-lock-${dev}-${ino}`);
   try {
-    place = mkdtempSync(join(memory, "sluice-lock-"));
-    symlinkSync(path, join(place, basename(path)));
+    rmSync(place, { recursive: true, force: true });
+    mkdirSync(place, { mode: 0o700 });
+    symlinkSync(absolute, join(place, basename(path)));
     preallocateLockFile(join(place, `${basename(path)}-lock`));
     return place;
   } catch {
-    if (place !== undefined) rmSync(place, { recursive: true, force: true });
     return undefined;
   }
 }

@@ -179,7 +179,7 @@ describe("sluice approve", () => {
     );
     expect(await sluice("approve")).toEqual({
       code: 0,
-      out: "The source is followed; 1 pipeline that it lacks is deleted: sales-eu",
+      out: "The source is followed; what it lacks is deleted where nothing else keeps it: sales-eu",
       err: "",
     });
     expect((await sluice("reconcile", "--wait")).code).toBe(0);
