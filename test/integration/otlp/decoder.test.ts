@@ -13,7 +13,8 @@ let decoder: Decoder;
 afterEach(() => decoder.close());
 
 function withLimits(limits: Partial<DecodingLimits> = {}): void {
-  decoder = new Decoder(limits);
+  // On a slow machine a thread takes longer to begin than a sender waits.
+  decoder = new Decoder({ maxWait: 60_000, ...limits });
 }
 
 const whole = { signal: "logs", encoding: "protobuf", isCompressed: false, receivedAt: 7 } as const;
