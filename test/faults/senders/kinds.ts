@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,7 +46,13 @@ export const kinds: readonly Kind[] = [
 /** What keeps a kind from being run here, if something does. */
 export function obstacleOf({ needs }: Kind): string | undefined {
   const missing = needs.filter((program) => !isInstalled(program));
-  return missing.length === 0 ? undefined : `needs ${missing.join(", ")}`;
+  if (missing.length > 0) return `needs ${missing.join(", ")}`;
+  return needs.includes("syslog-ng") && !canPost() ? "needs its module for HTTP (syslog-ng-mod-http)" : undefined;
+}
+
+/** Whether syslog-ng has the module for that, which is a package of its own. */
+function canPost(): boolean {
+  return /^Module: http$/m.test(execFileSync("syslog-ng", ["--module-registry"], { encoding: "utf8" }));
 }
 
 function script(name: string): Kind["prepare"] {
