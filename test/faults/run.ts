@@ -18,6 +18,7 @@ import { takeOverKafka } from "./owners/owners.ts";
 import { plantFaults } from "./planted.ts";
 import { brokenByPower, unseenByPower } from "./power/report.ts";
 import { cutAllPower, failAllDisks } from "./power/rounds.ts";
+import { endSharedClickHouse } from "../support/shared-clickhouse.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
@@ -268,4 +269,5 @@ if (fault === undefined || ![kills, events, mutants, seed].every(Number.isIntege
   const counts = `--kills ${kills} --events ${events}${mutants === 0 ? "" : ` --mutants ${mutants}`}`;
   console.log(`faults -- ${name} ${counts} --seed ${seed}`);
   process.exitCode = (await fault.run({ kills, events, mutants, seed })) ? 0 : 1;
+  await endSharedClickHouse();
 }

@@ -26,6 +26,11 @@ export async function useClickHouse(): Promise<TestClickHouse> {
   return { ...server, stop: () => empty(server) };
 }
 
+/** Ends those that this process has started. Between test files nobody does: they end with it. */
+export async function endSharedClickHouse(): Promise<void> {
+  for (const server of [shared.server, shared.embedded]) await (await server)?.stop();
+}
+
 /** Engines that have used the shared one and are not closed. */
 const engines = new Set<SharedEmbedded>();
 
