@@ -11,7 +11,7 @@ import { type Change, doesSomething, type FieldChange, type UnreadFile } from ".
 import type { Cost, TableNeed } from "../plan/cost.ts";
 import { approvalLevelOf, approvalOf } from "../holds/approval.ts";
 import type { HoldsState } from "../holds/hold.ts";
-import { planWithHolds } from "../holds/held-plan.ts";
+import { planWithHolds, withStopsOver } from "../holds/held-plan.ts";
 import { costsOf, notReadOf, tablesOf, unreadFiles, withoutSuspicion } from "../plan/decide/index.ts";
 import { assumedState } from "./assumed.ts";
 import { isAsGrave, levelOf, type Level } from "../plan/level.ts";
@@ -152,7 +152,8 @@ function previewAgainst(
 ): Preview {
   const desired = withClaimed(head.desired, actual.owned);
   const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
-  const { changes } = planWithHolds(actual, { ...desired, skipped }, holds).plan;
+  const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds);
+  const { changes } = withStopsOver(plan, actual, pipelines, holds);
   const [old, now] = [byId(before), byId(desired.pipelines)];
   const all = changes.map((change) => previewed(change, actual, old, now));
   const shown = all.filter(isShown);
@@ -168,11 +169,15 @@ function unreadGone(base: Side, { skipped, desired: { pipelines, refused } }: Si
   const there = new Set([...skipped.map(({ path }) => path), ...[...pipelines, ...refused].map(({ file }) => file)]);
   return base.skipped
     .filter(({ path }) => isCandidate(path) && !there.has(path))
-    .map(({ version: _version, ...facts }) => ({ code: "UnreadGone", facts }));
+    .map((one) => ({ code: "UnreadGone", facts: shownOf(one) }));
 }
 
-function notRead({ version: _version, ...facts }: SkippedFile): Note {
-  return { code: "NotRead", facts };
+function notRead(one: SkippedFile): Note {
+  return { code: "NotRead", facts: shownOf(one) };
+}
+
+function shownOf({ version: _version, ...facts }: SkippedFile): SkippedFile {
+  return facts;
 }
 
 /** What was not read of the head. `before` is undefined where that is not known of the base. */

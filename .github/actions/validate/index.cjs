@@ -36165,6 +36165,25 @@ function asSuspended(desired, holds) {
   if (ownHold(holds, desired.pipeline_id) === void 0) return desired;
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
+function withStopsOver({ changes, ...rest }, actual, pipelines, holds) {
+  const states = new Map(pipelines.map((one2) => [one2.pipeline_id, one2.directives.state]));
+  const isToRun = (change) => {
+    const { pipeline_id: id } = change;
+    const isHeld = stopOf(holds, id) !== void 0 || ownHold(holds, id) !== void 0;
+    return !isHeld && (states.get(id) ?? "Running") === "Running" && isToRunAgain(change, actual);
+  };
+  return { ...rest, changes: changes.map((change) => isToRun(change) ? afterStop(change) : change) };
+}
+function isToRunAgain({ pipeline_id, kind: kind2, cause }, { pipelines, owned, busy }) {
+  const entry3 = Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id] : void 0;
+  const wasStopped = entry3?.stopped === true && entry3.ending !== true && !busy.has(pipeline_id);
+  if (!wasStopped || pipelines.get(pipeline_id)?.status !== "Stopped") return false;
+  return kind2 === "refuse" ? !ended.has(cause) : kind2 === "no-op" && leftRunning.has(cause);
+}
+function afterStop(change) {
+  const why = { code: "StopOver", facts: { of: change.why } };
+  return { ...placeOf(change), ...nothing3(), kind: "resume", cause: "StateWished", why, calls: ["resume"] };
+}
 function stopFirst(stop, change) {
   const { missing_secret } = change;
   return {
@@ -36207,12 +36226,21 @@ function suspendedBy(hold, change, waits) {
 function asked({ since, by, reason: reason2 }) {
   return { since, ...by !== void 0 && { by }, ...reason2 !== void 0 && { reason: reason2 } };
 }
+var leftRunning, ended;
 var init_held_plan = __esm({
   "reconciler/holds/held-plan.ts"() {
     "use strict";
     init_change();
     init_decide();
     init_hold();
+    leftRunning = /* @__PURE__ */ new Set([
+      "InvalidFile",
+      "PruneDisabled",
+      "PruneHeld",
+      "Suspended",
+      "FolderChanging"
+    ]);
+    ended = /* @__PURE__ */ new Set(["EventsHeld", "GroupBehind", "DeadLettersHeld"]);
   }
 });
 
@@ -36377,7 +36405,8 @@ function filesOf3({ pipelines, owned }) {
 function previewAgainst(actual, before, head, notReadBefore, holds = noHolds) {
   const desired = withClaimed(head.desired, actual.owned);
   const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
-  const { changes } = planWithHolds(actual, { ...desired, skipped }, holds).plan;
+  const { plan: plan2, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds);
+  const { changes } = withStopsOver(plan2, actual, pipelines, holds);
   const [old, now] = [byId2(before), byId2(desired.pipelines)];
   const all = changes.map((change) => previewed(change, actual, old, now));
   const shown6 = all.filter(isShown2);
@@ -36390,10 +36419,13 @@ function previewAgainst(actual, before, head, notReadBefore, holds = noHolds) {
 }
 function unreadGone(base, { skipped, desired: { pipelines, refused } }) {
   const there = /* @__PURE__ */ new Set([...skipped.map(({ path: path2 }) => path2), ...[...pipelines, ...refused].map(({ file }) => file)]);
-  return base.skipped.filter(({ path: path2 }) => isCandidate(path2) && !there.has(path2)).map(({ version: _version, ...facts }) => ({ code: "UnreadGone", facts }));
+  return base.skipped.filter(({ path: path2 }) => isCandidate(path2) && !there.has(path2)).map((one2) => ({ code: "UnreadGone", facts: shownOf(one2) }));
 }
-function notRead({ version: _version, ...facts }) {
-  return { code: "NotRead", facts };
+function notRead(one2) {
+  return { code: "NotRead", facts: shownOf(one2) };
+}
+function shownOf({ version: _version, ...facts }) {
+  return facts;
 }
 function unread({ skipped }, desired, actual, before) {
   if (before === void 0) return skipped;
@@ -41035,7 +41067,7 @@ async function runLocally(run, signal) {
   const timer = setTimeout(() => limit2.abort(new Error(outOfTime)), total);
   const onAbort = () => limit2.abort(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  const ended = new Promise((_resolve, reject) => {
+  const ended2 = new Promise((_resolve, reject) => {
     limit2.signal.addEventListener("abort", () => reject(limit2.signal.reason), { once: true });
   });
   let bytes = 0;
@@ -41059,7 +41091,7 @@ async function runLocally(run, signal) {
   try {
     const [command2, ...rest] = args;
     const output = command2 === "cat-file" ? git.binaryCatFile(rest) : git.raw([...args]);
-    return Buffer.from(await Promise.race([output, ended]));
+    return Buffer.from(await Promise.race([output, ended2]));
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
@@ -41627,12 +41659,12 @@ function indexEntry(line2) {
   const [, mode = "", object2 = "", path2 = ""] = /^(\d+) ([0-9a-f]+) 0\t(.+)$/s.exec(line2) ?? [];
   return path2 === "" ? void 0 : { mode, object: object2, path: path2 };
 }
-async function nearest3(folder) {
-  const isThere2 = await (0, import_promises16.stat)(folder).then(
-    (found2) => found2.isDirectory(),
+async function nearest3(path2) {
+  const isThere2 = await (0, import_promises16.stat)(path2).then(
+    () => true,
     () => false
   );
-  return isThere2 || (0, import_node_path13.dirname)(folder) === folder ? folder : nearest3((0, import_node_path13.dirname)(folder));
+  return isThere2 || (0, import_node_path13.dirname)(path2) === path2 ? path2 : nearest3((0, import_node_path13.dirname)(path2));
 }
 async function topOf(real, folder, environment2, signal) {
   const run = { folder: real, args: ["rev-parse", "--show-toplevel"], input: "", most: mostAnswer, ...timeouts };
@@ -41688,14 +41720,14 @@ var init_work_tree = __esm({
        */
       static async around(folder, environment2, signal) {
         const none = new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-        const found2 = await (0, import_promises16.stat)(folder).catch(() => void 0);
-        if (found2?.isDirectory() === false) throw none;
-        const there = await nearest3((0, import_node_path13.resolve)(folder));
+        const wanted = (0, import_node_path13.resolve)(folder);
+        const there = await nearest3(wanted);
+        if (!(await (0, import_promises16.stat)(there)).isDirectory()) throw none;
         const real = await (0, import_promises16.realpath)(there);
         const top = await (0, import_promises16.realpath)(await topOf(real, folder, environment2, signal));
-        const under = (0, import_node_path13.relative)(top, (0, import_node_path13.join)(real, (0, import_node_path13.relative)(there, (0, import_node_path13.resolve)(folder)))).split(import_node_path13.sep).join("/");
+        const under = (0, import_node_path13.relative)(top, (0, import_node_path13.join)(real, (0, import_node_path13.relative)(there, wanted))).split(import_node_path13.sep).join("/");
         const made3 = new _WorkTree(top, under || ".", environment2, signal);
-        if (found2 === void 0 && (await made3.#listed()).length === 0) throw none;
+        if (there !== wanted && (await made3.#listed()).length === 0) throw none;
         return made3;
       }
       /**

@@ -96,6 +96,13 @@ test("a server that holds grave changes back says which ones, and their fingerpr
   ]);
 });
 
+test("a server says that a pipeline runs again whose stop by an operator is over, whatever becomes of its file", () => {
+  const live = answerOf([{ id: "orders" }, { id: "returns" }], {}, { status: "Stopped" });
+  const owned = { ...live.owned, returns: { ...live.owned["returns"]!, prune: false, stopped: true as const } };
+  const { changes } = liveReport({ ...live, owned }, [{ id: "orders" }], {});
+  expect(changes.map(({ pipeline_id, kind }) => `${kind} ${pipeline_id}`)).toContain("resume returns");
+});
+
 test("a server says of pipelines that stay what it knows of their targets", () => {
   const figures = { at_least_once: "s.t remembers no insert", profile_remark: "user u has join_use_nulls = 1" };
   const live = answerOf([{ id: "orders" }, { id: "returns" }], {}, figures);
