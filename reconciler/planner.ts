@@ -98,9 +98,11 @@ export class Planner {
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
     const to = followedSource(source.description, revision);
     const change = sourceChange(plan, [actual, wanted], inventory.state.source, to);
-    const settled = settling === undefined ? plan : withSettling(plan, actual, desired.pipelines, settling);
-    const approved = approval === undefined ? settled : withApprovals(settled, actual, desired.pipelines, approval);
-    const left = change === undefined ? approved : withoutChanges(plan, change);
+    const held = (): Plan => {
+      const settled = settling === undefined ? plan : withSettling(plan, actual, desired.pipelines, settling);
+      return approval === undefined ? settled : withApprovals(settled, actual, desired.pipelines, approval);
+    };
+    const left = change === undefined ? held() : withoutChanges(plan, change);
     const made = withStopsOver(left, actual, pipelines, holds.state);
     const few = whileSuspended(made, actual);
     return {

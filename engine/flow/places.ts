@@ -73,15 +73,16 @@ export class Places {
   #giveBack(taken: Taken): void {
     if (!this.#taken.delete(taken)) return;
     this.#line.sift();
-    const next = this.#line.takeBy(({ origin }) => this.#of(origin));
+    const counts = this.#counts();
+    const next = this.#line.takeBy(({ origin }) => counts.get(origin) ?? 0);
     if (next !== undefined) next.begin(this.#give(next.origin));
   }
 
-  /** How many places an origin has. */
-  #of(origin: Origin): number {
-    let count = 0;
-    for (const taken of this.#taken) if (taken.origin === origin) count += 1;
-    return count;
+  /** How many places each origin has that has any: counted once, as any number of callers may wait. */
+  #counts(): ReadonlyMap<Origin, number> {
+    const counts = new Map<Origin, number>();
+    for (const { origin } of this.#taken) counts.set(origin, (counts.get(origin) ?? 0) + 1);
+    return counts;
   }
 
   #watch(): void {
@@ -91,14 +92,16 @@ export class Places {
       this.#isWatched = false;
       this.#line.sift();
       if (this.#line.length === 0) return;
-      const idle = [...this.#taken].filter((taken) => this.#isIdle(taken));
+      const counts = this.#counts();
+      const idle = [...this.#taken].filter((taken) => isIdle(taken, counts.get(taken.origin)!));
       for (const { place } of idle.slice(0, this.#line.length)) place.onNeeded();
       this.#watch();
     }, lookAgain).unref();
   }
+}
 
-  #isIdle({ origin, since, sent }: Taken): boolean {
-    const age = performance.now() - since;
-    return age >= least && (origin.sent - sent) / (age / 1_000) < leastRate * this.#of(origin);
-  }
+/** Whether nothing comes for it; `count`: the places of its origin, which share what that sends. */
+function isIdle({ origin, since, sent }: Taken, count: number): boolean {
+  const age = performance.now() - since;
+  return age >= least && (origin.sent - sent) / (age / 1_000) < leastRate * count;
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { EngineError } from "../core/errors.ts";
 
 /** Bytes of a page of LMDB, where in each of its first two pages its mark is, and the mark (lmdb.h, `MDB_meta`). */
@@ -11,9 +11,9 @@ const mark = 0xbeefc0de;
  * reads, and would end the process by a signal.
  */
 export function mustBeStore(path: string): void {
+  if (!existsSync(path)) return;
   const head = Buffer.alloc(2 * pageBytes);
   const length = read(path, head);
-  if (length === undefined) return;
   const isMarked = [0, pageBytes].some((page) => head.readUInt32LE(page + markAt) === mark);
   if (length === head.length && isMarked) return;
   const found = length < head.length ? `${length} bytes` : "other bytes";
@@ -23,15 +23,9 @@ export function mustBeStore(path: string): void {
   );
 }
 
-/** How many bytes were read into `head`; undefined where there is no such file. */
-function read(path: string, head: Buffer): number | undefined {
-  let file: number;
-  try {
-    file = openSync(path, "r");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+/** Reads the beginning of a file into `head`. Returns how many bytes that were. */
+function read(path: string, head: Buffer): number {
+  const file = openSync(path, "r");
   try {
     return readSync(file, head, 0, head.length, 0);
   } finally {

@@ -71,16 +71,16 @@ export class WorkTree {
    */
   static async around(folder: string, environment: Environment, signal: AbortSignal): Promise<WorkTree> {
     const none = new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-    const found = await stat(folder).catch(() => undefined);
-    if (found?.isDirectory() === false) throw none;
-    const there = await nearest(resolve(folder));
+    const wanted = resolve(folder);
+    const there = await nearest(wanted);
+    if (!(await stat(there)).isDirectory()) throw none;
     const real = await realpath(there);
     const top = await realpath(await topOf(real, folder, environment, signal));
-    const under = relative(top, join(real, relative(there, resolve(folder))))
+    const under = relative(top, join(real, relative(there, wanted)))
       .split(sep)
       .join("/");
     const made = new WorkTree(top, under || ".", environment, signal);
-    if (found === undefined && (await made.#listed()).length === 0) throw none;
+    if (there !== wanted && (await made.#listed()).length === 0) throw none;
     return made;
   }
 
@@ -203,13 +203,13 @@ export class WorkTree {
   }
 }
 
-/** The folder, or else the nearest one above it that is there. */
-async function nearest(folder: string): Promise<string> {
-  const isThere = await stat(folder).then(
-    (found) => found.isDirectory(),
+/** The path, or else the nearest one above it that is there. */
+async function nearest(path: string): Promise<string> {
+  const isThere = await stat(path).then(
+    () => true,
     () => false,
   );
-  return isThere || dirname(folder) === folder ? folder : nearest(dirname(folder));
+  return isThere || dirname(path) === path ? path : nearest(dirname(path));
 }
 
 /** Unlike every other command, this one looks at the folders above. */

@@ -226,19 +226,25 @@ export function storeSuite(title: string, make: () => Promise<StoreUnderTest & {
   });
 }
 
-/** What a store does whose disk fails. */
-export async function failsOnce(made: FailingStore): Promise<void> {
-  let broken = 0;
-  const store = made.open(() => (broken += 1));
+/** A store with a value, and how often it has said that it is broken. */
+async function opened(made: FailingStore) {
+  const seen = { broken: 0 };
+  const store = made.open(() => (seen.broken += 1));
   const table = store.table<number, number>("values");
   await store.write(() => table.putSync(0, 0));
+  return { store, table, seen };
+}
+
+/** What a store does whose disk fails. */
+export async function failsOnce(made: FailingStore): Promise<void> {
+  const { store, table, seen } = await opened(made);
   made.fail();
   const answers = await Promise.allSettled([1, 2].map((key) => store.write(() => table.putSync(key, key))));
   const failed = { status: "rejected", reason: { code: "STORAGE_UNAVAILABLE" } };
   expect(answers).toMatchObject([failed, failed]);
   await expect(store.write(() => expect.unreachable())).rejects.toMatchObject({ code: "STORAGE_UNAVAILABLE" });
   expect(() => store.checkRoom(0)).toThrow(expect.objectContaining({ code: "STORAGE_UNAVAILABLE" }));
-  expect(broken).toBe(1);
+  expect(seen.broken).toBe(1);
   await store.close();
   await made.mend();
   const again = made.open();
@@ -250,15 +256,12 @@ export async function failsOnce(made: FailingStore): Promise<void> {
 
 /** What a store does whose disk fails while nothing is written. */
 export async function isChecked(made: FailingStore): Promise<void> {
-  let broken = 0;
-  const store = made.open(() => (broken += 1));
-  const table = store.table<number, number>("values");
-  await store.write(() => table.putSync(0, 0));
+  const { store, seen } = await opened(made);
   store.checkDisk();
-  expect(broken).toBe(0);
+  expect(seen.broken).toBe(0);
   made.fail();
   for (let times = 0; times < 2; times += 1) store.checkDisk();
-  expect(broken).toBe(1);
+  expect(seen.broken).toBe(1);
   await expect(store.write(() => expect.unreachable())).rejects.toMatchObject({ code: "STORAGE_UNAVAILABLE" });
   await store.close();
 }

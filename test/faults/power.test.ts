@@ -62,6 +62,7 @@ test.for([
       const post = (): Promise<Response> => fetch(url, { method: "POST", headers, body: "{}" });
       expect((await post()).status).toBe(202);
       await daemon.settled(variant.pipeline_id);
+      // Until nothing is written any more.
       await sleep(2_000);
       // What is mapped and was written back is written through the file system again.
       execFileSync("sync", ["-f", place.dataDir]);

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
+import { endSharedClickHouse } from "../support/shared-clickhouse.ts";
 import { attackAll } from "./attacks.ts";
 import { testEveryCase } from "./cases.ts";
 import { crash } from "./crash.ts";
@@ -18,7 +19,6 @@ import { takeOverKafka } from "./owners/owners.ts";
 import { plantFaults } from "./planted.ts";
 import { brokenByPower, unseenByPower } from "./power/report.ts";
 import { cutAllPower, failAllDisks } from "./power/rounds.ts";
-import { endSharedClickHouse } from "../support/shared-clickhouse.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";

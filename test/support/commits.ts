@@ -15,7 +15,6 @@ export class Commits implements RevisionSource {
   /** What is not read of commits that are pushed from now on. */
   skipped: SkippedFile[] = [];
   #elsewhere: Revision | undefined;
-  #read: Revision | undefined;
   #held: Promise<unknown> | undefined;
   readonly #commits: Revision[] = [];
 
@@ -61,8 +60,7 @@ export class Commits implements RevisionSource {
     this.fetched += 1;
     await this.#held;
     if (this.failure !== undefined) throw this.failure;
-    this.#read = this.#elsewhere ?? this.#commits.at(-1)!;
-    return this.#read;
+    return this.#elsewhere ?? this.#commits.at(-1)!;
   };
 
   at = async (commit: string): Promise<Revision> => {

@@ -30,6 +30,15 @@ async function started(log = keptLog()): Promise<Reconciler> {
   return reconciler;
 }
 
+/** Rolls back to the first commit, and cancels that. */
+async function thereAndBack(reconciler: Reconciler): Promise<void> {
+  await reconciler.operator.rollBack(good, {}, false);
+  await outcomes(reconciler);
+  await reconciler.operator.cancelRollback({});
+  await outcomes(reconciler);
+  await outcomes(reconciler);
+}
+
 test("keeps an earlier commit over polls and restarts, until the branch moves on", async () => {
   const before = expression();
   const log = keptLog();
@@ -88,11 +97,7 @@ test("approves no other source: what that lacks waits again when it is over", as
   source.push("Without sales", orders);
   const reconciler = await started();
   expect(readyOf(reconciler, "sales-eu")[1]).toBe("SourceChanged");
-  await reconciler.operator.rollBack(good, {}, false);
-  await outcomes(reconciler);
-  await reconciler.operator.cancelRollback({});
-  await outcomes(reconciler);
-  await outcomes(reconciler);
+  await thereAndBack(reconciler);
   expect(readyOf(reconciler, "sales-eu")[1]).toBe("SourceChanged");
 });
 
@@ -105,11 +110,7 @@ test("takes back nothing of what keeps a pipeline whose file may be elsewhere", 
   source.push("Without the link", orders);
   await outcomes(reconciler);
   expect(readyOf(reconciler, "sales-eu")[1]).toBe("PruneHeld");
-  await reconciler.operator.rollBack(good, {}, false);
-  await outcomes(reconciler);
-  await reconciler.operator.cancelRollback({});
-  await outcomes(reconciler);
-  await outcomes(reconciler);
+  await thereAndBack(reconciler);
   expect(readyOf(reconciler, "sales-eu")[1]).toBe("PruneHeld");
 });
 

@@ -241,17 +241,22 @@ const delays: Delay[] = [
   },
 ];
 
+/** Takes turns before and after the end of a delay, and expects both pipelines to be there. */
+async function outlast(reconciler: Reconciler, end: Delay["end"]): Promise<void> {
+  await outcomes(reconciler);
+  await outcomes(reconciler);
+  await end(reconciler);
+  await outcomes(reconciler);
+  await outcomes(reconciler);
+  expect(running()).toEqual(["orders", "sales-eu"]);
+}
+
 describe.each(ways)("a pipeline that %s lacks, and whose deletion waits for something else", (_way, follow) => {
   test.each(delays)("as $title, is not deleted after that without an approval", async ({ begin, end }) => {
     const before = await world.after(orders, sales);
     await begin(before);
     const reconciler = follow(before);
-    await outcomes(reconciler);
-    await outcomes(reconciler);
-    await end(reconciler);
-    await outcomes(reconciler);
-    await outcomes(reconciler);
-    expect(running()).toEqual(["orders", "sales-eu"]);
+    await outlast(reconciler, end);
     expect(readyOf(reconciler, "sales-eu")).toEqual(["False", "SourceChanged", "Stalled"]);
     expect(await reconciler.operator.approve({})).toMatchObject({ removes: ["sales-eu"] });
     await outcomes(reconciler);
@@ -262,12 +267,7 @@ describe.each(ways)("a pipeline that %s lacks, and whose deletion waits for some
     const reconciler = follow(await world.after(orders, sales));
     await outcomes(reconciler);
     await begin(reconciler);
-    await outcomes(reconciler);
-    await outcomes(reconciler);
-    await end(reconciler);
-    await outcomes(reconciler);
-    await outcomes(reconciler);
-    expect(running()).toEqual(["orders", "sales-eu"]);
+    await outlast(reconciler, end);
     expect(world.engine.get("sales-eu").status).toBe("Running");
   });
 });
