@@ -191,10 +191,14 @@ class Observed {
     this.refusals = refusals;
   }
 
-  /** The pause that began first. The death of a thread is over, so whatever it waits for now comes before that. */
+  /**
+   * The pause that began first, after that of another owner: until that is over nothing is written, and what else was
+   * to be corrected corrects nothing. The death of a thread is over, so whatever it waits for now comes before that.
+   */
   get pause(): Pause | undefined {
     const pauses = [...this.#pauses.values()].map(({ pause }) => pause);
-    return pauses.find((pause) => pause.class !== "thread") ?? pauses[0];
+    const owner = pauses.find((pause) => pause.class === "owner");
+    return owner ?? pauses.find((pause) => pause.class !== "thread") ?? pauses[0];
   }
 
   /** Notes a pause, or the current text of one, which has lasted since its first text. */

@@ -1,6 +1,7 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { BatchRecord } from "../../../engine/core/journal.ts";
+import type { Pause } from "../../../engine/core/pause.ts";
 import type { Place } from "../../../engine/core/positions.ts";
 import type { Failure } from "../../../engine/core/sink.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
@@ -48,6 +49,20 @@ const failed = (kind: Failure["class"]): void =>
 test("rows that ClickHouse refused are counted as excluded, and events that are gone from the source are not", async () => {
   committedWithout([3, 4], 10, "sink_rejection_VIOLATED_CONSTRAINT");
   expect(await metric("sluice_rows_excluded_total")).toEqual([["", 1]]);
+});
+
+test("of several pauses that began first is shown; another owner comes before all, the death of a thread after all", () => {
+  const since = "2026-01-01T00:00:00.000Z";
+  const pause = (kind: Pause["class"]): void =>
+    recorder.paused({ pipeline_id, pause: { class: kind, since, text: kind, way_out: "" } });
+  const shown: (string | undefined)[] = [];
+  for (const kind of ["thread", "view", "source", "owner"] as const) {
+    pause(kind);
+    shown.push(recorder.observed(pipeline_id).pause?.class);
+  }
+  recorder.pauseEnded({ pipeline_id, class: "owner", seconds: 1 });
+  shown.push(recorder.observed(pipeline_id).pause?.class);
+  expect(shown).toEqual(["thread", "view", "view", "owner", "view"]);
 });
 
 test("rows per second are those of the last ten whole seconds", async () => {
