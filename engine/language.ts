@@ -30,7 +30,7 @@ export { backOff, jitter } from "./flow/back-off.ts";
 export { type Group, GroupCommit } from "./flow/group-commit.ts";
 export { Mutex } from "./flow/mutex.ts";
 export { isOutOfTime, withTimeLimit } from "./flow/time-limit.ts";
-export { oneLine } from "./peers/foreign-text.ts";
+export { foreignText, oneLine } from "./peers/foreign-text.ts";
 export { hiding } from "./peers/hidden-secrets.ts";
 export { serve } from "./system/serve.ts";
 export { isObject } from "./event/objects.ts";

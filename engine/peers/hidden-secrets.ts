@@ -1,5 +1,7 @@
+import { foreignText } from "./foreign-text.ts";
+
 /** Removes the secrets of a connection from a text that its peer may have written. */
-export type Hide = (text: string) => string;
+export type Hide = (text: unknown) => string;
 
 /** What stands in the place of a secret. */
 const mark = "***";
@@ -25,7 +27,7 @@ export function hiding(secrets: Iterable<string | undefined>, replacement = mark
   const hexadecimal = byLength(Array.from(known, (secret) => Buffer.from(secret).toString("hex")));
   const encoded = byLength([...known].flatMap(base64Parts));
   return (text) => {
-    let shown = text;
+    let shown = foreignText(text);
     for (const secret of plain) shown = shown.replaceAll(secret, replacement);
     for (const digits of hexadecimal) shown = replacedInAnyCase(shown, digits, replacement);
     for (const part of encoded) shown = withoutRuns(shown, part, replacement);

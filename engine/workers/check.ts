@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Readiness } from "../core/readiness.ts";
 import type { Sink } from "../core/sink.ts";
 import type { SourceSample } from "../event/newest-events.ts";
+import { foreignText } from "../peers/foreign-text.ts";
 import { storageError } from "../state/storage-error.ts";
 import { type AnyTools, checkSource, sampleSource } from "../sources/open.ts";
 import { compilePipeline, compileSides, createKeys } from "./compile.ts";
@@ -23,7 +24,7 @@ export async function checkPipeline(
     ({ sink } = compilePipeline(given));
     if (config.join !== undefined) compileSides(given, unopened);
   } catch (error) {
-    return { kind: "refused", text: error instanceof Error ? error.message : String(error) };
+    return { kind: "refused", text: foreignText(error) };
   }
   const signal = AbortSignal.timeout(patience);
   try {

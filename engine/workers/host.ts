@@ -66,12 +66,12 @@ export class ThreadHost {
    * Call it within the exception that ends the thread: the process learns whose it is, and its text without the secrets
    * of the pipelines here, which a peer may have repeated.
    */
-  dies(error: Error): void {
+  dies(error: unknown): void {
     const pipeline_id = followed.getStore();
     const hide = hiding([...this.#configs].flatMap(secretTexts));
     this.#remote.postNow({
       type: "dying",
-      error: hide(error.message),
+      error: hide(error),
       ...(pipeline_id !== undefined && { pipeline_id }),
     });
   }

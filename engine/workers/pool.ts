@@ -1,5 +1,6 @@
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { LeftForLater } from "../core/errors.ts";
+import { foreignText } from "../peers/foreign-text.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import type { Readiness } from "../core/readiness.ts";
 import type { SourceSample } from "../event/newest-events.ts";
@@ -165,7 +166,7 @@ export class ThreadPool {
       for (const message of messages) this.#onMessage(thread, message);
     });
     let failure = "the thread ended";
-    worker.on("error", (error) => (failure = error.message));
+    worker.on("error", (error: unknown) => (failure = foreignText(error)));
     worker.on("exit", () => this.#died(thread, thread.failure ?? failure));
     return thread;
   }

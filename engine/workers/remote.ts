@@ -1,4 +1,5 @@
 import { EngineError } from "../core/errors.ts";
+import { foreignText } from "../peers/foreign-text.ts";
 import type { BatchRecord, FinalKeys, Journal, SourceNotes } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -100,7 +101,7 @@ function withoutKeys(record: BatchRecord): BatchRecord {
 
 export function toPlain(error: unknown): PlainError {
   if (error instanceof EngineError) return { code: error.code, message: error.message };
-  return { message: error instanceof Error ? error.message : String(error) };
+  return { message: foreignText(error) };
 }
 
 export function fromPlain({ code, message }: PlainError): Error {

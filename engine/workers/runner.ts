@@ -17,6 +17,7 @@ import type { EmbeddedServer } from "../embedded-clickhouse/lazy-embedded-clickh
 import type { Streams } from "../streams/streams.ts";
 import { checkToken } from "../catalog/access-tokens.ts";
 import { checkTargets } from "../catalog/targets.ts";
+import { foreignText } from "../peers/foreign-text.ts";
 import type { TargetRules } from "../peers/targets.ts";
 import { resolveSecrets, type SecretSource, SecretsInUse, withoutSecrets } from "../catalog/secrets.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -132,7 +133,7 @@ export class Runner {
       if (options.access_token !== undefined) await checkToken(options.access_token, config, secrets);
       resolved = await resolveSecrets(config, secrets);
     } catch (error) {
-      return { kind: "refused", text: error instanceof Error ? error.message : String(error) };
+      return { kind: "refused", text: foreignText(error) };
     }
     const connection = isEmbedded(config) ? await embedded.connection() : undefined;
     const { pipeline_id } = config;

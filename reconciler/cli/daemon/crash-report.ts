@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { EngineError, type Log } from "../../../engine/index.ts";
-import { hiding } from "../../../engine/language.ts";
+import { foreignText, hiding } from "../../../engine/language.ts";
 
 /** Milliseconds for finding the secrets that the report must not show. */
 const patience = 2_000;
@@ -46,7 +46,7 @@ export class CrashReport {
   async #end(cause: unknown): Promise<void> {
     const { log, exit } = this.#options;
     const isExpected = cause instanceof EngineError;
-    const stack = isExpected ? cause.message : ((cause instanceof Error ? cause.stack : undefined) ?? String(cause));
+    const stack = foreignText(isExpected || !(cause instanceof Error) ? cause : (cause.stack ?? cause));
     const secrets = await Promise.race([this.#secrets(), sleep(patience, undefined)]);
     const error = secrets === undefined ? withoutText(cause, stack) : hiding(secrets)(stack);
     log.error({ error }, isExpected ? "Sluice ends: start it again when the cause is gone." : ofDefect);
@@ -66,6 +66,6 @@ export class CrashReport {
 /** The kind of an error, and the places in the code. */
 function withoutText(error: unknown, stack: string): string {
   if (!(error instanceof Error)) return typeof error;
-  const [, places = ""] = stack.split(error.message || error.name, 2);
+  const [, places = ""] = stack.split(foreignText(error), 2);
   return `${error.constructor.name}: its text is not shown, since it may hold a secret${places}`;
 }

@@ -1,6 +1,7 @@
 import type { Failure, Probe } from "../../../engine/core/sink.ts";
 import { findBadRows } from "../../../engine/delivery/bad-rows.ts";
 import { Event, EventList } from "../../../engine/event/event.ts";
+import { foreignText } from "../../../engine/peers/foreign-text.ts";
 import { targetNotAllowed } from "../../../engine/peers/targets.ts";
 import { encodersFor } from "../../../engine/sinks/clickhouse/encode/row-encoders.ts";
 import { commonSettings, tokenSetting } from "../../../engine/sinks/clickhouse/insert/insert-settings.ts";
@@ -68,7 +69,7 @@ const http = (when: string, status: number, headers: Record<string, string>, tex
   when,
   pause: () => {
     const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-    const found = failureOf({ queryId: "q1", status, headers: lower, text }, true, (shown) => shown);
+    const found = failureOf({ queryId: "q1", status, headers: lower, text }, true, foreignText);
     if (found === undefined) throw new Error(`expected a failure: ${when}`);
     return failed(found);
   },

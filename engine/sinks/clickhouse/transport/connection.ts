@@ -92,7 +92,7 @@ export class Connection {
   }
 
   /** The text without the password in any spelling, in case a server repeats it. Call it before the text is cut. */
-  redact(text: string): string {
+  redact(text: unknown): string {
     return this.#hide(text);
   }
 

@@ -1,4 +1,4 @@
-import { clippedTo } from "../../../peers/foreign-text.ts";
+import { clippedTo, foreignText } from "../../../peers/foreign-text.ts";
 import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { targetNotAllowed } from "../../../peers/targets.ts";
 
@@ -95,7 +95,7 @@ const own = new Map([
  * itself does not say this: a reset, a TLS error or an unreachable host is possible before the connection is made, and
  * after the whole body was sent.
  */
-export function parseClientError(error: unknown, sent: boolean, hide: Hide = (text) => text): RequestFailure {
+export function parseClientError(error: unknown, sent: boolean, hide: Hide = foreignText): RequestFailure {
   const fields = errorFields(error);
   const [code, message] = [fields.code, hide(fields.message)];
   if (code === targetNotAllowed) return { from: "policy", text: `${targetNotAllowed}: ${message}` };
@@ -112,7 +112,7 @@ export function parseClientError(error: unknown, sent: boolean, hide: Hide = (te
 /** An error for several addresses, tried in turn, has the details in its inner errors. */
 function errorFields(error: unknown): { code: string; message: string } {
   const outer = (error ?? {}) as { errors?: unknown } & Fields;
-  const inner = (Array.isArray(outer.errors) ? outer.errors[0] : outer) as Fields;
+  const inner = ((Array.isArray(outer.errors) ? outer.errors[0] : outer) ?? {}) as Fields;
   return {
     code: asText(outer.code) || asText(inner.code),
     message: asText(outer.message) || asText(inner.message) || "no reason given",

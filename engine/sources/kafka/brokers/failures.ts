@@ -1,4 +1,4 @@
-import { clippedTo } from "../../../peers/foreign-text.ts";
+import { clippedTo, foreignText } from "../../../peers/foreign-text.ts";
 import { type Hide, hiding } from "../../../peers/hidden-secrets.ts";
 import { targetNotAllowed } from "../../../peers/targets.ts";
 import { UnreadableRecords } from "../protocol/unreadable.ts";
@@ -30,7 +30,7 @@ export function hidingFrom({ username, password, client_key }: KafkaConnection):
   return hiding([password, client_key, login]);
 }
 
-export const nothingHidden: Hide = (text) => text;
+export const nothingHidden: Hide = foreignText;
 
 /** The most characters of a failure that are shown. */
 const longest = 500;
@@ -78,9 +78,9 @@ function isWrapper(error: unknown): error is Error & { cause: Error } {
 function rootOf(error: unknown): { message: string; name: string; type: string | undefined; isRefused: boolean } {
   let root = error;
   for (let depth = 0; depth < 10 && isWrapper(root); depth += 1) root = root.cause;
-  if (!(root instanceof Error)) return { message: String(root), name: "", type: undefined, isRefused: false };
-  const { type, code } = root as Error & { type?: unknown; code?: unknown };
-  const { message, name } = root;
+  const message = foreignText(root);
+  if (!(root instanceof Error)) return { message, name: "", type: undefined, isRefused: false };
+  const { type, code, name } = root as Error & { type?: unknown; code?: unknown };
   const isRefused = code === targetNotAllowed;
   return { message, name, type: isRefused ? targetNotAllowed : typeof type === "string" ? type : undefined, isRefused };
 }

@@ -1,6 +1,7 @@
 import { connect, isIP, type OnReadOpts, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { ISocketFactory } from "kafkajs";
+import { foreignText } from "../../../peers/foreign-text.ts";
 import type { TargetPolicy } from "../../../peers/targets.ts";
 
 /** Milliseconds without data until the system asks whether the peer is still there, as kafkajs has it. */
@@ -33,6 +34,8 @@ export function socketsWithin(policy: TargetPolicy): ISocketFactory {
     const socket: Socket = secure
       ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }), ...secure }, onConnect)
       : connect(to, onConnect);
+    // kafkajs shows the message alone, and that for several addresses is empty.
+    socket.on("error", (error) => (error.message = foreignText(error)));
     return socket.setKeepAlive(true, keepAliveDelay);
   };
 }
