@@ -1,4 +1,5 @@
 /** The language: the format of pipeline files, and their canonical form. */
+export { canonicalBroker, readBrokerAddress } from "./broker-address.ts";
 export { canonicalDuration, durationMs, parseDuration, printDuration, shortDuration } from "./duration.ts";
 export { dedupFields } from "./dedup-key.ts";
 export { effects, highest, type Effect } from "./annotations.ts";

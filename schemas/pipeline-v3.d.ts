@@ -183,7 +183,7 @@ export interface KafkaSourceDocument {
  */
 export interface KafkaConnection {
   /**
-   * Addresses, host:port.
+   * Addresses, host:port; those of IPv6 in brackets, [::1]:9092.
    *
    * @minItems 1
    */

@@ -1,4 +1,5 @@
 import { isSecret, type Path } from "./annotations.ts";
+import { readBrokerAddress, withoutRoot } from "./broker-address.ts";
 import type { PipelineConfig } from "./pipeline.ts";
 
 /** A reference to a secret: `${env:NAME}` or `${file:/path}`. */
@@ -70,7 +71,7 @@ export function hostsOf({ sources, sink }: PipelineConfig, [part, index, group]:
   const source = sources[Number(index)];
   if (source?.type !== "kafka") return [];
   if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
-  return source.connection_params.brokers.map((broker) => broker.replace(/:\d+$/, ""));
+  return source.connection_params.brokers.map((broker) => withoutRoot(readBrokerAddress(broker)?.host ?? broker));
 }
 
 function hostOfUrl(url: string): string {

@@ -1,16 +1,9 @@
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { EngineError } from "../core/errors.ts";
+import type { Server } from "../core/source-kind.ts";
 import { TargetPolicy, TargetRefused, type TargetRules } from "../peers/targets.ts";
 import { endpointOfSink } from "../sinks/registry.ts";
 import { kindOf } from "../sources/registry.ts";
-
-/** A server that a pipeline connects to. */
-interface Server {
-  /** The field that names it. */
-  field: string;
-  host: string;
-  port: number;
-}
 
 /**
  * Throws TARGET_NOT_ALLOWED for a config with a server that the operator does not allow, whatever its address is. Others
@@ -32,15 +25,15 @@ function serversOf({ sources, sink }: PipelineConfig): Server[] {
   const read = sources.flatMap((source, index) =>
     kindOf(source)
       .serversOf(source)
-      .flatMap(({ field, address }) => serverOf(`sources[${index}].${field}`, address)),
+      .map(({ field, ...address }) => ({ field: `sources[${index}].${field}`, ...address })),
   );
-  return [...read, ...endpointOfSink(sink).flatMap((url) => serverOf("sink.connection_params.host", url))];
+  return [...read, ...endpointOfSink(sink).flatMap(serverOfSink)];
 }
 
-/** Reads `host:port` or a URL; nothing for a text that is neither, which fails where it is connected to. */
-function serverOf(field: string, text: string): Server[] {
-  const url = text.includes("://") ? text : `tcp://${text}`;
+/** Nothing for a text that is no URL, which fails where it is connected to. */
+function serverOfSink(url: string): Server[] {
   if (!URL.canParse(url)) return [];
   const { hostname, port, protocol } = new URL(url);
+  const field = "sink.connection_params.host";
   return [{ field, host: hostname, port: Number(port) || (protocol === "https:" ? 443 : 80) }];
 }

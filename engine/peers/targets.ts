@@ -159,6 +159,7 @@ function entryOf(text: string): Entry {
   const pattern = bare(ipv6 ?? other ?? text);
   const [network = "", prefix] = pattern.split("/");
   const port = digits === undefined ? undefined : Number(digits);
+  if (port === 0 || Number(port) > 65_535) throw new Error(`expected a port from 1 to 65535, found "${text}"`);
   if (isIP(network) === 0) {
     if (!/^[\w.*-]+$/.test(pattern)) throw new Error(`expected a name, an address or a range, found "${text}"`);
     return { pattern, port, range: undefined, isMeant: false };

@@ -98,6 +98,7 @@ export const codes = {
   COLUMN_MISMATCH: error("A field cannot feed a column of this type."),
   ALIAS_CONFLICT: error("Two spellings of one setting have different values."),
   STORAGE: error("Storage is set for a source without dedup; only dedup needs it."),
+  BROKER: error("The address of a Kafka broker is not of the form host:port or [IPv6]:port."),
   NOT_READY: error(
     "With `sluice validate --resolve`: a secret, a login, a table or a topic of a pipeline is not there, or not as it needs it.",
   ),
@@ -112,7 +113,6 @@ export const codes = {
   UNREACHABLE: warning("With `sluice validate --resolve`: a server of a pipeline did not answer."),
   REFERENCE: warning("A text holds `${NAME}`, which is no reference: variables begin with `var:`."),
   NO_PASSWORD: warning("The user of the sink has no password."),
-  BROKER: warning("The address of a Kafka broker is not of the form host:port."),
   SASL: warning("Protocol and mechanism of a Kafka connection do not match."),
   TLS: warning("TLS is configured incompletely, or without a check of the certificate."),
   PORT_GUESSED: warning("The HTTP port of ClickHouse is derived from the native one, because http_port is missing."),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Path } from "../../schemas/index.ts";
+import { canonicalBroker, type Path } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
 import type { Place } from "../language/problem.ts";
 import { View } from "../language/view.ts";
@@ -96,5 +96,5 @@ function brokersOf(root: View): string[] {
   // Without a join all have the connection of the first. A join has two sides.
   const sources = root.sources("kafka").slice(0, joins(root) ? 2 : 1);
   const brokers = sources.flatMap((source) => source.get("connection_params", "brokers").items(mostBrokers));
-  return brokers.flatMap(({ text }) => text?.trim().toLowerCase() ?? []);
+  return brokers.flatMap(({ text }) => (text === undefined ? [] : canonicalBroker(text)));
 }

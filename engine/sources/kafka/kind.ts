@@ -1,3 +1,4 @@
+import { readBrokerAddress } from "../../../schemas/broker-address.ts";
 import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import type { SourceKind } from "../../core/source-kind.ts";
 import { byConnection } from "./connections.ts";
@@ -18,7 +19,9 @@ export const kafka = {
     ofFeed: (feed) => kafkaPartition(feed)?.topic,
   },
   serversOf: ({ connection_params: { brokers } }) =>
-    brokers.map((address) => ({ field: "connection_params.brokers", address })),
+    brokers
+      .flatMap((broker) => readBrokerAddress(broker) ?? [])
+      .map((address) => ({ field: "connection_params.brokers", ...address })),
   fieldsOf: ({ schema_fields }) => schema_fields,
   declaredFieldsOf: ({ schema_fields }) => schema_fields,
   obstacleOf: connectionObstacle,

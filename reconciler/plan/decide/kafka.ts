@@ -1,5 +1,5 @@
 import { consumerGroup, hasConsumerGroup } from "../../../engine/language.ts";
-import type { KafkaSourceConfig, PipelineConfig } from "../../../schemas/index.ts";
+import { canonicalBroker, type KafkaSourceConfig, type PipelineConfig } from "../../../schemas/index.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import type { GroupPlace, RecreatedPosition, Rereading, TopicStart } from "../reason.ts";
@@ -104,8 +104,8 @@ function beginsOtherwise({ topic, consumer_group_initial_offset }: KafkaSourceCo
 
 /** Two names of one cluster that have no address in common are taken for two clusters. */
 export function shareBroker(a: KafkaSourceConfig, b: KafkaSourceConfig): boolean {
-  const addresses = new Set(a.connection_params.brokers.map((broker) => broker.trim().toLowerCase()));
-  return b.connection_params.brokers.some((broker) => addresses.has(broker.trim().toLowerCase()));
+  const addresses = new Set(a.connection_params.brokers.map(canonicalBroker));
+  return b.connection_params.brokers.some((broker) => addresses.has(canonicalBroker(broker)));
 }
 
 export function namesOf(sources: readonly KafkaSourceConfig[]): string[] {

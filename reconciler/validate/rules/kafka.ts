@@ -1,3 +1,4 @@
+import { readBrokerAddress } from "../../../schemas/index.ts";
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
@@ -141,16 +142,23 @@ function* idle(connection: View): Iterable<Problem> {
 
 function* brokers(connection: View): Iterable<Problem> {
   for (const broker of connection.get("brokers").items()) {
-    if (broker.isBlank || broker.isReference || isAddress(broker.text ?? "")) continue;
+    const { text = "" } = broker;
+    if (broker.isBlank || broker.isReference || readBrokerAddress(text) !== undefined) continue;
+    const meant = meantAddress(text);
     yield broker.problem("BROKER", {
-      expected: "host:port, such as kafka-1:9092",
+      expected: "host:port or [IPv6]:port with a port from 1 to 65535, such as kafka-1:9092",
       found: found(broker.value, broker.path),
-      suggestion: /^[\w.-]+$/.test(broker.text ?? "") ? `write "${broker.text}:9092"` : undefined,
+      suggestion: meant && `write "${meant}"`,
     });
   }
 }
 
-function isAddress(text: string): boolean {
-  const [, port = ""] = /^(?:[\w.-]+|\[[\da-fA-F:.]+\]):(\d{1,5})$/.exec(text) ?? [];
-  return Number(port) >= 1 && Number(port) <= 65_535;
+/** The address that a text is perhaps meant for: without a scheme and spaces, with brackets and the port of Kafka. */
+function meantAddress(text: string): string | undefined {
+  const bare = text
+    .trim()
+    .replace(/^[a-z][\w+.-]*:\/\//i, "")
+    .replace(/\/$/, "");
+  const bracketed = bare.replace(/^([^[].*:.*):(\d+)$/, "[$1]:$2");
+  return [bare, bracketed, `${bare}:9092`, `[${bare}]:9092`].find((one) => readBrokerAddress(one) !== undefined);
 }

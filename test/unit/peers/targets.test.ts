@@ -109,6 +109,8 @@ describe("with targets", () => {
     ["2001:db8::/32", "2001:db8::5", [], 8123],
     ["*", "2001:db8::5", [], 8123],
     ["169.254.1.1", "169.254.1.1", [], 8123],
+    ["[fe80::1%eth0]:9092", "fe80::1%eth0", [], 9092],
+    ["fe80::/64", "fe80::1%eth0", [], 9092],
   ])("%s allows %s", (entry, host, addresses, port) => {
     expect(refusal({ allowed: ["unused.example", entry] }, host, addresses, port)).toBeUndefined();
   });
@@ -129,8 +131,16 @@ describe("with targets", () => {
     );
   });
 
-  test.each(["10.0.0.0/33", "10.0.0.0/x", "a b", "http://ch", "ch/8", "2001:db8::/129"])("%s is no entry", (entry) => {
-    expect(() => new TargetPolicy({ allowed: [entry] })).toThrow(/^expected a (name|range)/);
+  test.each(["10.0.0.0/33", "10.0.0.0/x", "a b", "http://ch", "ch/8", "2001:db8::/129", "ch:0", "[2001:db8::5]:70000"])(
+    "%s is no entry",
+    (entry) => {
+      expect(() => new TargetPolicy({ allowed: [entry] })).toThrow(/^expected a (name|range|port)/);
+    },
+  );
+
+  test.each(["fe80::1%eth0", "2001:db8::5", "10.0.0.5"])("the line that a refusal of %s names allows it", (host) => {
+    const [, entry = ""] = /by adding (\S+) to targets/.exec(refusal({ allowed: [] }, host, [], 9092) ?? "") ?? [];
+    expect(refusal({ allowed: [entry] }, host, [], 9092)).toBeUndefined();
   });
 });
 

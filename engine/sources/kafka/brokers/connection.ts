@@ -5,7 +5,7 @@ import { clippedTo } from "../../../peers/foreign-text.ts";
 import { TargetPolicy } from "../../../peers/targets.ts";
 import { hidingFrom } from "./failures.ts";
 import { kafkajs } from "./kafkajs.ts";
-import { patchKafkajs } from "./kafkajs-patches.ts";
+import { beginWith, patchKafkajs } from "./kafkajs-patches.ts";
 import { socketsWithin } from "./sockets.ts";
 
 const connectionTimeout = 5_000;
@@ -39,7 +39,7 @@ export function kafkaClient(
   if (ssl !== undefined) config.ssl = ssl;
   const sasl = saslOf(connection);
   if (sasl !== undefined) config.sasl = sasl;
-  return new (kafkajs().Kafka)(config);
+  return beginWith(connection.brokers, new (kafkajs().Kafka)(config));
 }
 
 /** TLS of at least version 1.2 where the protocol ends with SSL, with the system's CAs where no other is given. */

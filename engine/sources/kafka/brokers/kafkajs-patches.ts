@@ -1,7 +1,9 @@
+import type { Kafka } from "kafkajs";
 import type Broker from "kafkajs/src/broker/index.js";
 import type Connection from "kafkajs/src/network/connection.js";
 import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 import type { SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
+import { type BrokerAddress, readBrokerAddress } from "../../../../schemas/broker-address.ts";
 import { Answers } from "./answers.ts";
 import { kafkajs } from "./kafkajs.ts";
 
@@ -20,6 +22,35 @@ export function patchKafkajs(): void {
   obeyThrottlingForAWhile();
   deriveKeysInFewIterations();
   askForVersionsAgain();
+}
+
+/** The clusters of a client, by a method that kafkajs names with a symbol. */
+type Clusters = Record<symbol, (options: object) => { connectionPoolBuilder: { build: Build } }>;
+type Build = (address?: BrokerAddress & { rack?: string }) => Promise<object>;
+
+/**
+ * The clusters of a client begin with these brokers, in turn. kafkajs would split their texts at each colon: an address of
+ * IPv6 is the host "[" then.
+ */
+export function beginWith(brokers: readonly string[], kafka: Kafka): Kafka {
+  const clusters = kafka as unknown as Clusters;
+  const symbol = Object.getOwnPropertySymbols(kafka).find((one) => one.description?.includes("createCluster"))!;
+  const create = clusters[symbol]!;
+  clusters[symbol] = (options) => {
+    const cluster = create(options);
+    const { build } = cluster.connectionPoolBuilder;
+    let begun = 0;
+    cluster.connectionPoolBuilder.build = async (address) =>
+      build(address ?? addressOf(brokers[begun++ % brokers.length]!));
+    return cluster;
+  };
+  return kafka;
+}
+
+function addressOf(broker: string): BrokerAddress {
+  const address = readBrokerAddress(broker);
+  if (address === undefined) throw new Error(`brokers: expected host:port, such as kafka-1:9092, found "${broker}"`);
+  return address;
 }
 
 /** The answers that connections receive. */

@@ -1,6 +1,7 @@
 import { connect, isIP, type OnReadOpts, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { ISocketFactory } from "kafkajs";
+import { withoutRoot } from "../../../../schemas/broker-address.ts";
 import { foreignText } from "../../../peers/foreign-text.ts";
 import type { TargetPolicy } from "../../../peers/targets.ts";
 
@@ -32,7 +33,7 @@ export function socketsWithin(policy: TargetPolicy): ISocketFactory {
     // kafkajs has null where there is no TLS.
     const secure = ssl as typeof ssl | null | undefined;
     const socket: Socket = secure
-      ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: host }), ...secure }, onConnect)
+      ? connectTls({ ...to, ...(isIP(host) === 0 && { servername: withoutRoot(host) }), ...secure }, onConnect)
       : connect(to, onConnect);
     // kafkajs shows the message alone, and that for several addresses is empty.
     socket.on("error", (error) => (error.message = foreignText(error)));

@@ -191,14 +191,31 @@ describe("what does not go together", () => {
       found: '"kafka-1"',
       suggestion: 'write "kafka-1:9092"',
     },
-    {
-      title: "a broker that is a URL",
-      content: kafka('"kafka-1:9092"', '"http://kafka:9092"'),
-      code: "BROKER",
+    ...(
+      [
+        ["http://kafka:9092", "kafka:9092"],
+        ["SASL_SSL://kafka:9092/", "kafka:9092"],
+        [" kafka:9092 ", "kafka:9092"],
+        ["::1", "[::1]:9092"],
+        ["::1:9094", "[::1]:9094"],
+        ["2001:db8::5:8123", "[2001:db8::5]:8123"],
+        ["[::1]", "[::1]:9092"],
+        ["[127.0.0.1]:9092", undefined],
+        ["kafka:0", undefined],
+        ["kafka:70000", undefined],
+        ["kafka 1:9092", undefined],
+        ["kafka..example:9092", undefined],
+        ["kafka-1:9092,kafka-2:9092", undefined],
+      ] as const
+    ).map(([broker, meant]) => ({
+      title: `the broker "${broker}"`,
+      content: kafka('"kafka-1:9092"', `"${broker}"`),
+      code: "BROKER" as const,
       path: `${params}.brokers[0]`,
-      at: '"http:',
-      found: '"http://kafka:9092"',
-    },
+      at: `"${broker}"`,
+      found: `"${broker}"`,
+      ...(meant !== undefined && { suggestion: `write "${meant}"` }),
+    })),
     {
       title: "skip_auth",
       content: kafka(scram, `${scram}\n      skip_auth: true`),
