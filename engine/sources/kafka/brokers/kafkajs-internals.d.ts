@@ -32,7 +32,13 @@ declare module "kafkajs/src/network/connection.js" {
     /** Whether these answers begin with their length. */
     authExpectResponse: boolean;
     requestQueue: RequestQueue;
+    /** When it logged in, as `process.hrtime` gives it; null where it has not. */
+    authenticatedAt: [number, number] | null;
+    /** For how many milliseconds the login holds; 0 for ever. */
+    sessionLifetime: { toNumber(): number };
     isConnected(): boolean;
+    /** Whether it is logged in; where it is not, it logs in before the next request. */
+    isAuthenticated: (this: Connection) => boolean;
     /** Takes what the socket received. */
     processData: (this: Connection, data: Buffer) => void;
     /** Ends all requests that were sent or wait to be sent. */

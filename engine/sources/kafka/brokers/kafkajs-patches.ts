@@ -22,6 +22,7 @@ export function patchKafkajs(): void {
   obeyThrottlingForAWhile();
   deriveKeysInFewIterations();
   askForVersionsAgain();
+  renewLoginsInTime();
 }
 
 /** The clusters of a client, by a method that kafkajs names with a symbol. */
@@ -233,5 +234,25 @@ function forgettingLookup(broker: Broker): Broker["lookupRequest"] {
       broker.versions = null;
       throw error;
     }
+  };
+}
+
+/** Before the end of a login that holds for longer, it is renewed, in milliseconds, as kafkajs has it. */
+const renewedBefore = 10_000;
+/** Brokers close a connection that renews its login sooner. */
+const soonestRenewal = 1_000;
+
+/**
+ * A broker may say for how long a login holds (`connections.max.reauth.ms`). kafkajs renews it ten seconds before its end:
+ * where that is before its begin, before each request, which brokers refuse within a second after the last login, so that
+ * nothing is ever read. Here a login of less than twenty seconds is renewed after a half of them.
+ */
+function renewLoginsInTime(): void {
+  kafkajs().Connection.prototype.isAuthenticated = function (this: Connection): boolean {
+    if (this.authenticatedAt === null) return false;
+    const lifetime = this.sessionLifetime.toNumber();
+    const [seconds, nanoseconds] = process.hrtime(this.authenticatedAt);
+    const age = seconds * 1000 + nanoseconds / 1e6;
+    return lifetime === 0 || age < Math.max(lifetime - renewedBefore, lifetime / 2, soonestRenewal);
   };
 }
