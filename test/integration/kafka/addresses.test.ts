@@ -3,18 +3,14 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { networkInterfaces } from "node:os";
 import { afterEach, expect, test, vi } from "vitest";
-import type { Readiness } from "../../../engine/core/readiness.ts";
 import { TargetPolicy } from "../../../engine/peers/targets.ts";
 import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { socketsWithin } from "../../../engine/sources/kafka/brokers/sockets.ts";
-import { checkSource } from "../../../engine/sources/open.ts";
-import { systemDisk } from "../../../engine/system/disk.ts";
-import type { ConnectionParams } from "../../support/kafka/access.ts";
 import { keptLog } from "../../support/engine.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
-import { kafkaPipeline } from "../../support/pipelines.ts";
+import { readiness } from "./readiness.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -38,22 +34,11 @@ async function passingTo(port: number, host: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Whether a topic can be read. */
-async function readiness(over: ConnectionParams): Promise<Readiness> {
-  const topic = kafka().unique("orders");
-  await kafka().topics.create(topic);
-  const config = kafkaPipeline("p", { topic, connection_params: { mechanism: "NO_AUTH", ...over } });
-  const settings = { dataDir: "d", run: "r", earlier: [], settings: defaultKafkaSettings };
-  const targets = { allowed: ["*", "fe80::/10"] };
-  const tools = { log: keptLog(), disk: systemDisk };
-  return checkSource({ config, kafka: settings, targets }, tools, AbortSignal.timeout(20_000));
-}
-
 test.each(["127.0.0.1", "LocalHost"])("brokers are reached as %s, also with TLS", async (host) => {
   for (const protocol of ["PLAINTEXT", "SASL_SSL"] as const) {
     const params = kafka().connectionParams(protocol);
     const [, port] = params.brokers[0]!.split(":");
-    expect(await readiness({ ...params, brokers: [`${host}:${port}`] })).toEqual({ kind: "ready" });
+    expect(await readiness(kafka(), { ...params, brokers: [`${host}:${port}`] })).toEqual({ kind: "ready" });
   }
 });
 
@@ -82,5 +67,5 @@ const ofIPv6 = Object.entries(networkInterfaces()).flatMap(([zone, all = []]) =>
 test.each(ofIPv6)("brokers are reached as [%s]", async (host) => {
   const params = kafka().connectionParams();
   const port = await passingTo(Number(params.brokers[0]!.split(":")[1]), host);
-  expect(await readiness({ ...params, brokers: [`[${host}]:${port}`] })).toEqual({ kind: "ready" });
+  expect(await readiness(kafka(), { ...params, brokers: [`[${host}]:${port}`] })).toEqual({ kind: "ready" });
 });

@@ -1,7 +1,12 @@
 import { TargetPolicy, targetNotAllowed } from "../../../engine/peers/targets.ts";
 import { brokerError, noLeader } from "../../../engine/sources/kafka/brokers/brokers.ts";
 import { Answers } from "../../../engine/sources/kafka/brokers/answers.ts";
-import { SourceFailures, TopicFailure, waysOutOfKafka } from "../../../engine/sources/kafka/brokers/failures.ts";
+import {
+  mismatch,
+  SourceFailures,
+  TopicFailure,
+  waysOutOfKafka,
+} from "../../../engine/sources/kafka/brokers/failures.ts";
 import { lossOf } from "../../../engine/delivery/recovery.ts";
 import { claimText, clientId } from "../../../engine/sources/kafka/group/identity.ts";
 import { LostEvents } from "../../../engine/sources/kafka/group/lost-events.ts";
@@ -42,6 +47,10 @@ const connect = Object.assign(new Error("Connection error: connect ECONNREFUSED 
   name: "KafkaJSConnectionError",
 });
 
+/** An error of the connection to a broker, as kafkajs makes it. */
+const connection = (message: string, of: object = {}): Error =>
+  Object.assign(new Error(message), { name: "KafkaJSConnectionError", broker: "kafka-1:9092", ...of });
+
 const unreadable = (error: unknown): unknown => new UnreadableRecords("orders", 0, 41, error as Unreadable);
 
 export const sources: PauseSection = {
@@ -50,7 +59,35 @@ export const sources: PauseSection = {
     source("no broker answers", "fetch", () => connect),
     source("the topic does not exist", "the consumer group", () => new TopicFailure("orders", brokerError(3))),
     source("the user may not read the topic", "fetch", () => brokerError(29)),
-    source("the user may not use the consumer group", "member 1 of the consumer group", () => brokerError(30)),
+    source("the user may not use the consumer group", "member 1 of the consumer group", () =>
+      Object.assign(brokerError(30), { group: "sluice-consumer-group-48f6d6b1" }),
+    ),
+    source("the user may not find the consumer group", "the consumer group", () => brokerError(30)),
+    source("the listener speaks TLS, and protocol has none", "fetch", () =>
+      mismatch(connection("Connection error: the listener speaks TLS"), "LISTENER_WITH_TLS"),
+    ),
+    source("the listener has no TLS, and protocol does", "fetch", () =>
+      mismatch(
+        connection("Connection error: Client network socket disconnected before secure TLS connection was established"),
+        "LISTENER_WITHOUT_TLS",
+      ),
+    ),
+    source("the listener asks for a login, and there is no mechanism", "fetch", () =>
+      mismatch(connection("Closed connection"), "LISTENER_WITH_LOGIN"),
+    ),
+    source("the listener takes no login, and there is a mechanism", "fetch", () => brokerError(34)),
+    source("the listener takes another mechanism", "fetch", () =>
+      Object.assign(brokerError(33), { mechanisms: ["SCRAM-SHA-512"] }),
+    ),
+    source("the listener names no mechanism that it takes", "fetch", () => brokerError(33)),
+    source("the listener asks for the certificate of a client", "fetch", () =>
+      connection("Connection error: sslv3 alert bad certificate", { code: "ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE" }),
+    ),
+    source("the CA of the brokers is not known", "fetch", () =>
+      connection("Connection error: unable to verify the first certificate", {
+        code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      }),
+    ),
     source("the operator does not allow the broker", "fetch", () => {
       const refused = thrownBy(() => new TargetPolicy({ allowed: ["kafka:9092"] }).check("10.0.0.7", 9092)) as Error;
       return Object.assign(new Error(refused.message), { code: targetNotAllowed });

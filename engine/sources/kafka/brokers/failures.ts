@@ -23,6 +23,14 @@ export class TopicFailure extends Error {
   }
 }
 
+/** What a connection met: a listener with or without TLS where it expected the other one, or that asks for a login. */
+type Mismatch = "LISTENER_WITH_TLS" | "LISTENER_WITHOUT_TLS" | "LISTENER_WITH_LOGIN";
+
+/** Gives an error the code of what the connection met. */
+export function mismatch<E extends Error>(error: E, code: Mismatch): E {
+  return Object.assign(error, { code });
+}
+
 /** Hides what brokers got from us and may send back. */
 export function hidingFrom({ username, password, client_key }: KafkaConnection): Hide {
   // What a login with PLAIN holds.
@@ -40,10 +48,41 @@ const longest = 500;
  * part of it: `hide` removes the secrets of the connection.
  */
 export function failureText(error: unknown, hide: Hide): string {
-  const { message, type } = rootOf(error);
+  const root = rootOf(error);
+  const { message, type, broker } = root;
   const kind = type === undefined || message.includes(type) ? "" : ` (${type})`;
   const where = error instanceof TopicFailure ? `topic ${error.topic}: ` : "";
-  return clippedTo(hide(`${where}${message}${kind}`), longest);
+  const at = broker === undefined || message.includes(broker) ? "" : `, at ${broker}`;
+  return clippedTo(hide(`${where}${message}${kind}${at}${wayOutOf(root)}`), longest);
+}
+
+/** What to do about a failure by its code or type, in so far as those say it. */
+function wayOutOf({ code, type, group, mechanisms }: Root): string {
+  switch (code ?? type) {
+    case "LISTENER_WITH_TLS":
+      return ": try protocol SSL, or SASL_SSL where it asks for a login";
+    case "LISTENER_WITHOUT_TLS":
+      return "; a listener without TLS does that: try protocol PLAINTEXT, or SASL_PLAINTEXT where it asks for a login";
+    case "LISTENER_WITH_LOGIN":
+      return "; a listener that asks for a login does that: try protocol SASL_PLAINTEXT, or SASL_SSL where it speaks TLS, and a mechanism";
+    case "ILLEGAL_SASL_STATE":
+      return ": the listener takes no login: try protocol PLAINTEXT, or SSL where it speaks TLS, without a mechanism";
+    case "UNSUPPORTED_SASL_MECHANISM":
+      return `: the listener takes ${mechanisms?.join(", ") ?? "others"}: set mechanism to one that it takes`;
+    case "GROUP_AUTHORIZATION_FAILED":
+      return `: the user needs the right READ on ${group === undefined ? "the consumer group" : `group ${group}`}`;
+    case "TOPIC_AUTHORIZATION_FAILED":
+      return ": the user needs the right READ on the topic";
+    case "ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE":
+    case "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED":
+      return "; a listener that asks for a client certificate does that: set client_cert and client_key to one that it trusts";
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+    case "SELF_SIGNED_CERT_IN_CHAIN":
+    case "DEPTH_ZERO_SELF_SIGNED_CERT":
+      return ": set root_ca to the CA that signed the certificate of the brokers";
+    default:
+      return "";
+  }
 }
 
 const forOperators = new Set([
@@ -54,14 +93,16 @@ const forOperators = new Set([
   "CLUSTER_AUTHORIZATION_FAILED",
   "SASL_AUTHENTICATION_FAILED",
   "UNSUPPORTED_SASL_MECHANISM",
+  "ILLEGAL_SASL_STATE",
   "INCONSISTENT_GROUP_PROTOCOL",
   "INVALID_SESSION_TIMEOUT",
 ]);
 
 /** Whether it lasts until a person acts, so that it is shown at once. */
 export function needsOperator(error: unknown): boolean {
-  const { type, name, isRefused } = rootOf(error);
-  return (type !== undefined && forOperators.has(type)) || name === "KafkaJSSASLAuthenticationError" || isRefused;
+  const { type, code, name, isRefused } = rootOf(error);
+  const isMismatch = code === "LISTENER_WITH_TLS";
+  return forOperators.has(type ?? "") || name === "KafkaJSSASLAuthenticationError" || isRefused || isMismatch;
 }
 
 /** Whether the group does not have this member: it expired, or was removed. */
@@ -74,15 +115,38 @@ function isWrapper(error: unknown): error is Error & { cause: Error } {
   return error instanceof Error && error.cause instanceof Error && !(error instanceof UnreadableRecords);
 }
 
+interface Root {
+  message: string;
+  name: string;
+  type?: string;
+  /** A code of Node, or of a mismatch. */
+  code?: string;
+  isRefused: boolean;
+  broker?: string;
+  /** The group that the user may not read. */
+  group?: string;
+  /** The mechanisms that the listener takes. */
+  mechanisms?: readonly string[];
+}
+
 /** kafkajs wraps errors in others: the innermost one says what it is. */
-function rootOf(error: unknown): { message: string; name: string; type: string | undefined; isRefused: boolean } {
+function rootOf(error: unknown): Root {
   let root = error;
   for (let depth = 0; depth < 10 && isWrapper(root); depth += 1) root = root.cause;
   const message = foreignText(root);
-  if (!(root instanceof Error)) return { message, name: "", type: undefined, isRefused: false };
-  const { type, code, name } = root as Error & { type?: unknown; code?: unknown };
+  if (!(root instanceof Error)) return { message, name: "", isRefused: false };
+  const { code, type, broker, group, mechanisms } = root as Error & Partial<Record<keyof Root, unknown>>;
   const isRefused = code === targetNotAllowed;
-  return { message, name, type: isRefused ? targetNotAllowed : typeof type === "string" ? type : undefined, isRefused };
+  return {
+    message,
+    name: root.name,
+    isRefused,
+    ...(isRefused ? { type: targetNotAllowed } : typeof type === "string" && { type }),
+    ...(typeof code === "string" && { code }),
+    ...(typeof broker === "string" && { broker }),
+    ...(typeof group === "string" && { group }),
+    ...(Array.isArray(mechanisms) && { mechanisms: mechanisms.map(foreignText) }),
+  };
 }
 
 /**

@@ -4,6 +4,23 @@ declare module "kafkajs/src/protocol/requests/index.js" {
   export function lookup(versions: object): (key: number, request: unknown) => unknown;
 }
 
+declare module "kafkajs/src/protocol/requests/saslHandshake/v0/response.js" {
+  const response: {
+    /** Throws for an error code. */
+    parse: (answer: { enabledMechanisms: string[] }) => Promise<object>;
+  };
+  export default response;
+}
+
+declare module "kafkajs/src/cluster/brokerPool.js" {
+  type Work = (of: { nodeId: string; broker: object }) => Promise<object>;
+
+  export default class BrokerPool {
+    /** Tries one broker after the other; null where it failed at all of them. */
+    withBroker: (this: BrokerPool, work: Work) => Promise<object | null>;
+  }
+}
+
 declare module "kafkajs/src/protocol/requests/apiKeys.js" {
   const apiKeys: { Fetch: number; Metadata: number };
   export default apiKeys;
@@ -36,13 +53,15 @@ declare module "kafkajs/src/network/connection.js" {
     authenticatedAt: [number, number] | null;
     /** For how many milliseconds the login holds; 0 for ever. */
     sessionLifetime: { toNumber(): number };
+    /** Its login; null where it has none. */
+    sasl: object | null;
     isConnected(): boolean;
     /** Whether it is logged in; where it is not, it logs in before the next request. */
     isAuthenticated: (this: Connection) => boolean;
     /** Takes what the socket received. */
     processData: (this: Connection, data: Buffer) => void;
     /** Ends all requests that were sent or wait to be sent. */
-    rejectRequests(error: Error): void;
+    rejectRequests: (this: Connection, error: Error) => void;
     connect: (this: Connection) => Promise<boolean>;
   }
 }
@@ -90,6 +109,7 @@ declare module "kafkajs/src/broker/index.js" {
   import type Connection from "kafkajs/src/network/connection.js";
 
   type Lookup = (key: number, request: unknown) => unknown;
+  type GroupRequest = (this: Broker, request: { groupId: string }) => Promise<object>;
 
   export default class Broker {
     /** The versions that it has said to support, by API key. */
@@ -103,5 +123,11 @@ declare module "kafkajs/src/broker/index.js" {
     isConnected: (this: Broker) => boolean;
     connect: (this: Broker) => Promise<void>;
     apiVersions(): Promise<object>;
+    findGroupCoordinator: GroupRequest;
+    joinGroup: GroupRequest;
+    syncGroup: GroupRequest;
+    heartbeat: GroupRequest;
+    offsetFetch: GroupRequest;
+    offsetCommit: GroupRequest;
   }
 }

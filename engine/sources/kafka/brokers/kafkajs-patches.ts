@@ -1,10 +1,12 @@
 import type { Kafka } from "kafkajs";
 import type Broker from "kafkajs/src/broker/index.js";
+import type BrokerPool from "kafkajs/src/cluster/brokerPool.js";
 import type Connection from "kafkajs/src/network/connection.js";
 import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 import type { SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
 import { type BrokerAddress, readBrokerAddress } from "../../../../schemas/broker-address.ts";
 import { Answers } from "./answers.ts";
+import { mismatch } from "./failures.ts";
 import { kafkajs } from "./kafkajs.ts";
 
 const lengthBytes = Int32Array.BYTES_PER_ELEMENT;
@@ -23,6 +25,10 @@ export function patchKafkajs(): void {
   deriveKeysInFewIterations();
   askForVersionsAgain();
   renewLoginsInTime();
+  keepWhatBrokersSay();
+  nameGroups();
+  nameMechanisms();
+  tellListenersWithLogin();
 }
 
 /** The clusters of a client, by a method that kafkajs names with a symbol. */
@@ -57,6 +63,9 @@ function addressOf(broker: string): BrokerAddress {
 /** The answers that connections receive. */
 const answersOf = new WeakMap<Connection, Answers>();
 
+/** How many answers each connection has received since it was made. */
+const answered = new WeakMap<Connection, number>();
+
 /** The connections by their requests. */
 const connectionOf = new WeakMap<RequestQueue, Connection>();
 
@@ -73,6 +82,7 @@ function forgetPartsOfAnswers(): void {
       // Bytes that the previous connection still delivers belong to requests that were given up.
       if (this.socket?.connecting === false) this.socket.removeAllListeners("data");
       answersOf.delete(this);
+      answered.delete(this);
     }
     return connect.call(this);
   };
@@ -103,6 +113,7 @@ function takeAnswers(connection: Connection, data: Buffer): void {
   answersOf.set(connection, answers);
   // An answer to a login may be empty; any other begins with the number of its request.
   answers.read(data, authHandlers === null ? lengthBytes : 0, (answer) => {
+    answered.set(connection, (answered.get(connection) ?? 0) + 1);
     if (connection.authHandlers !== null) {
       connection.authHandlers.onSuccess(answer);
       return;
@@ -254,5 +265,72 @@ function renewLoginsInTime(): void {
     const [seconds, nanoseconds] = process.hrtime(this.authenticatedAt);
     const age = seconds * 1000 + nanoseconds / 1e6;
     return lifetime === 0 || age < Math.max(lifetime - renewedBefore, lifetime / 2, soonestRenewal);
+  };
+}
+
+/**
+ * Where each broker refuses a request, such as that for the coordinator of a group, kafkajs says only that none was found.
+ * Here the last refusal is thrown.
+ */
+function keepWhatBrokersSay(): void {
+  const { prototype } = kafkajs().BrokerPool;
+  const { withBroker } = prototype;
+  prototype.withBroker = async function (this: BrokerPool, work) {
+    let refusal: unknown;
+    const found = await withBroker.call(this, (of) =>
+      work(of).catch((error: unknown) => {
+        refusal = error;
+        throw error;
+      }),
+    );
+    if (found === null && refusal !== undefined) throw refusal;
+    return found;
+  };
+}
+
+const groupRequests = [
+  "findGroupCoordinator",
+  "joinGroup",
+  "syncGroup",
+  "heartbeat",
+  "offsetFetch",
+  "offsetCommit",
+] as const;
+
+/** A refusal of a request about a group names no group: here its error does. */
+function nameGroups(): void {
+  const { prototype } = kafkajs().Broker;
+  for (const name of groupRequests) {
+    const request = prototype[name];
+    prototype[name] = function (this: Broker, of) {
+      return request.call(this, of).catch((error: unknown) => {
+        throw error instanceof Error ? Object.assign(error, { group: of.groupId }) : error;
+      });
+    };
+  }
+}
+
+/** A broker that refuses a mechanism names those that it takes, which kafkajs drops: here its error names them. */
+function nameMechanisms(): void {
+  for (const response of kafkajs().saslHandshakes) {
+    const { parse } = response;
+    response.parse = (answer) =>
+      parse(answer).catch((error: Error) => {
+        throw Object.assign(error, { mechanisms: answer.enabledMechanisms });
+      });
+  }
+}
+
+/**
+ * A listener that asks for a login tells everybody which versions it speaks, and closes the connection at the next request
+ * of a client that has not logged in: here the error says so.
+ */
+function tellListenersWithLogin(): void {
+  const { prototype } = kafkajs().Connection;
+  const { rejectRequests } = prototype;
+  prototype.rejectRequests = function (this: Connection, error): void {
+    const isClosed = error.name === "KafkaJSConnectionClosedError" && this.requestQueue.inflight.size > 0;
+    if (isClosed && this.sasl === null && answered.get(this) === 1) mismatch(error, "LISTENER_WITH_LOGIN");
+    rejectRequests.call(this, error);
   };
 }

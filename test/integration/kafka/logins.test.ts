@@ -2,18 +2,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { useOwnKafka } from "../../support/kafka/use-kafka.ts";
 import { span, useScenes } from "./kafka-scene.ts";
+import { readiness } from "./readiness.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
 /** Milliseconds for which a login holds: less than the ten seconds before its end at which kafkajs logs in again. */
 const session = 2_000;
 
-const inScene = useScenes(useOwnKafka({ properties: { "connections.max.reauth.ms": String(session) } }));
+const properties = { "connections.max.reauth.ms": String(session), "sasl.enabled.mechanisms": "SCRAM-SHA-512" };
+const kafka = useOwnKafka({ properties });
+const inScene = useScenes(kafka);
 
 test("a login that holds for two seconds is renewed in time: the pipeline reads on, and its member stays in the group", () =>
   inScene(async (scene) => {
     const [source] = scene.config().sources;
-    const connection_params = scene.kafka.connectionParams("SASL_PLAINTEXT", "SCRAM-SHA-256");
+    const connection_params = scene.kafka.connectionParams("SASL_PLAINTEXT", "SCRAM-SHA-512");
     await scene.create(scene.config({}, { sources: [{ ...source, connection_params }] }));
     await scene.reads(3);
     for (const id of span(1, 12)) {
@@ -26,3 +29,13 @@ test("a login that holds for two seconds is renewed in time: the pipeline reads 
     expect(lines.filter(({ level }) => level === "warn" || level === "error")).toEqual([]);
     expect(lines.filter(({ sentence }) => sentence.includes("assigned partitions"))).toHaveLength(1);
   }));
+
+test.each(["PLAIN", "SCRAM-SHA-256"] as const)(
+  "the mechanism %s, which a listener does not take, is refused with those that it takes",
+  async (mechanism) => {
+    expect(await readiness(kafka(), kafka().connectionParams("SASL_SSL", mechanism))).toEqual({
+      kind: "refused",
+      text: "Kafka: The broker does not support the requested SASL mechanism (UNSUPPORTED_SASL_MECHANISM): the listener takes SCRAM-SHA-512: set mechanism to one that it takes",
+    });
+  },
+);
