@@ -1,5 +1,13 @@
+/** @module-tag rest */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
+import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
+import { keptLog } from "../../support/engine.ts";
+import { runTool } from "../../support/java.ts";
+import { classPath } from "../../support/kafka/distribution.ts";
+import type { TestKafka } from "../../support/kafka/test-kafka.ts";
 import { useOwnKafka } from "../../support/kafka/use-kafka.ts";
 import { span, useScenes } from "./kafka-scene.ts";
 import { readiness } from "./readiness.ts";
@@ -39,3 +47,29 @@ test.each(["PLAIN", "SCRAM-SHA-256"] as const)(
     });
   },
 );
+
+test("where a password was changed at the broker, the failure says that the login is refused", async () => {
+  const topic = kafka().unique("orders");
+  await kafka().topics.create(topic);
+  const connection = kafka().connectionParams("SASL_PLAINTEXT", "SCRAM-SHA-512");
+  const brokers = new Brokers(kafkaClient(connection as never, "test", keptLog()), defaultKafkaSettings);
+  await brokers.connect();
+  await brokers.topicIds([topic]);
+  await setPassword(kafka(), connection.username!, "another-password");
+  await expect(brokers.topicIds([topic])).rejects.toThrow(
+    /SASL SCRAM SHA512 authentication failed: .*invalid credentials/,
+  );
+  await brokers.close();
+});
+
+async function setPassword({ access }: TestKafka, user: string, password: string): Promise<void> {
+  const change = ["--alter", "--add-config", `SCRAM-SHA-512=[password=${password}]`];
+  const args = ["--bootstrap-server", access.plaintext[0]!, ...change, "--entity-type", "users", "--entity-name", user];
+  await runTool({
+    classPath: await classPath(),
+    main: "kafka.admin.ConfigCommand",
+    args,
+    heapMegabytes: 128,
+    flags: [],
+  });
+}

@@ -62,6 +62,9 @@ export const sources: PauseSection = {
     source("the user may not use the consumer group", "member 1 of the consumer group", () =>
       Object.assign(brokerError(30), { group: "sluice-consumer-group-48f6d6b1" }),
     ),
+    source("other consumers are in the group", "member 1 of the consumer group", () =>
+      Object.assign(brokerError(23), { group: "sluice-consumer-group-48f6d6b1" }),
+    ),
     source("the user may not find the consumer group", "the consumer group", () => brokerError(30)),
     source("the listener speaks TLS, and protocol has none", "fetch", () =>
       mismatch(connection("Connection error: the listener speaks TLS"), "LISTENER_WITH_TLS"),

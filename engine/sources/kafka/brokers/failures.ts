@@ -70,7 +70,9 @@ function wayOutOf({ code, type, group, mechanisms }: Root): string {
     case "UNSUPPORTED_SASL_MECHANISM":
       return `: the listener takes ${mechanisms?.join(", ") ?? "others"}: set mechanism to one that it takes`;
     case "GROUP_AUTHORIZATION_FAILED":
-      return `: the user needs the right READ on ${group === undefined ? "the consumer group" : `group ${group}`}`;
+      return `: the user needs the right READ on ${groupText(group)}`;
+    case "INCONSISTENT_GROUP_PROTOCOL":
+      return `: other consumers are in ${groupText(group)}, which is for Sluice alone: end them, or give them another group`;
     case "TOPIC_AUTHORIZATION_FAILED":
       return ": the user needs the right READ on the topic";
     case "ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE":
@@ -115,6 +117,10 @@ function isWrapper(error: unknown): error is Error & { cause: Error } {
   return error instanceof Error && error.cause instanceof Error && !(error instanceof UnreadableRecords);
 }
 
+function groupText(group: string | undefined): string {
+  return group === undefined ? "the consumer group" : `group ${group}`;
+}
+
 interface Root {
   message: string;
   name: string;
@@ -123,7 +129,7 @@ interface Root {
   code?: string;
   isRefused: boolean;
   broker?: string;
-  /** The group that the user may not read. */
+  /** The group that the request was about. */
   group?: string;
   /** The mechanisms that the listener takes. */
   mechanisms?: readonly string[];
