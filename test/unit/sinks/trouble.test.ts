@@ -118,6 +118,13 @@ test.each(["HPE_INVALID_CONSTANT", "HPE_HEADER_OVERFLOW", "HPE_INVALID_CHUNK_SIZ
   (code) => expect(parseClientError({ code, message: "Parse Error" }, true)).toMatchObject({ from: "garbled" }),
 );
 
+test.each([[new AggregateError([])], [{ errors: [null] }], [{ message: Symbol("reason") }], [null], ["refused"]])(
+  "an error of the client that says nothing has no reason (%#)",
+  (error) => {
+    expect(parseClientError(error, true)).toEqual({ from: "network", sent: true, text: "no reason given" });
+  },
+);
+
 test("too many open files of this process are named as its own, and as what to raise", () => {
   const error = { code: "EMFILE", syscall: "connect", message: "connect EMFILE 127.0.0.1:8123" };
   expect(parseClientError(error, false)).toMatchObject({
