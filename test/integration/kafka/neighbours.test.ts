@@ -5,7 +5,7 @@ import { useKafka } from "../../support/kafka/use-kafka.ts";
 import type { KafkaScene } from "./kafka-scene.ts";
 import { span, useScenes } from "./kafka-scene.ts";
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 120_000 });
 
 const inScene = useScenes(useKafka());
 
@@ -23,7 +23,7 @@ function named(name: string): PartitionAssigner {
 /** A consumer of the group of a scene that offers the assignors of Java. */
 async function neighbour({ kafka, group, topic }: KafkaScene): Promise<Consumer> {
   const client = kafka.client(undefined, { retry: { retries: 0, restartOnFailure: () => Promise.resolve(false) } });
-  const times = { sessionTimeout: 2_000, heartbeatInterval: 200 };
+  const times = { sessionTimeout: 30_000, heartbeatInterval: 1_000 };
   const consumer = client.consumer({ groupId: group, ...times, partitionAssigners: ofJava.map(named) });
   await consumer.connect();
   await consumer.subscribe({ topic });
