@@ -18,8 +18,8 @@ export interface KafkaAccess {
   plaintext: string[];
   /** Absent for a broker that was given: nothing is known about its users and certificates. */
   secured?: {
-    /** `HOST:PORT`. SSL wants a certificate of the client; SASL_SSL does not. */
-    addresses: Record<Exclude<Protocol, "PLAINTEXT">, string>;
+    /** `HOST:PORT` of each broker. SSL wants a certificate of the client; SASL_SSL does not. */
+    addresses: Record<Exclude<Protocol, "PLAINTEXT">, string[]>;
     user: User;
     certificates: Certificates;
   };
@@ -43,7 +43,7 @@ export function connectionParams(access: KafkaAccess, protocol: Protocol, mechan
   if (access.secured === undefined) throw new Error(`a Kafka that was given has no ${protocol} that is known here`);
   const { addresses, user, certificates } = access.secured;
   return {
-    brokers: [addresses[protocol]],
+    brokers: addresses[protocol],
     protocol,
     ...(protocol !== "SSL" && { mechanism, ...user }),
     ...(protocol !== "SASL_PLAINTEXT" && { root_ca: certificates.ca }),

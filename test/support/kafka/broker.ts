@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { KafkaAccess, User } from "./access.ts";
 import { type Certificates, certificates } from "./certificates.ts";
 import { archivedClasses } from "./distribution.ts";
-import { type Installation, install } from "./installation.ts";
-import { JavaProcess } from "../java.ts";
+import { install } from "./installation.ts";
+import { KafkaNode } from "./node.ts";
 import { freePorts } from "../ports.ts";
 import { type BrokerPorts, portNames } from "./properties.ts";
 import { TestKafka } from "./test-kafka.ts";
@@ -15,8 +13,6 @@ export interface BrokerOptions {
   properties?: Record<string, string>;
 }
 
-const startMs = 60_000;
-const lookMs = 50;
 const portDraws = 3;
 
 /**
@@ -26,19 +22,22 @@ const portDraws = 3;
 export class KafkaBroker extends TestKafka {
   /** Clients that come through a proxy on `port`, which passes on to `upstream`, do all that they do through it. */
   readonly proxied: { port: number; upstream: number };
-  readonly #installation: Installation;
-  #java: JavaProcess | undefined;
+  readonly #node: KafkaNode;
 
-  private constructor(access: KafkaAccess, ports: BrokerPorts, installation: Installation) {
+  private constructor(access: KafkaAccess, ports: BrokerPorts, node: KafkaNode) {
     super(access);
     this.proxied = { port: ports.proxy, upstream: ports.PROXIED };
-    this.#installation = installation;
+    this.#node = node;
   }
 
   /** A new one, which answers. Call `stop` in `afterAll`. */
   static async start(options: BrokerOptions = {}): Promise<KafkaBroker> {
-    const train = async (flags: string[]): Promise<void> => (await KafkaBroker.#first({}, flags)).stop();
-    return KafkaBroker.#first(options, await archivedClasses(train));
+    return KafkaBroker.#first(options, await KafkaBroker.flags());
+  }
+
+  /** Java's flags with which nodes start quickly; the first call on a machine starts a broker for them. */
+  static flags(): Promise<string[]> {
+    return archivedClasses(async (flags) => (await KafkaBroker.#first({}, flags)).stop());
   }
 
   static async #first(options: BrokerOptions, flags: string[]): Promise<KafkaBroker> {
@@ -60,47 +59,39 @@ export class KafkaBroker extends TestKafka {
     const [made, drawn] = await Promise.all([certificates(), freePorts(portNames.length)]);
     const ports = Object.fromEntries(portNames.map((name, at) => [name, drawn[at]])) as BrokerPorts;
     const user = { username: "ada", password: randomBytes(12).toString("hex") };
-    const installation = await install({ ports, user, certificates: made, properties }, flags);
-    return new KafkaBroker(accessTo(ports, user, made), ports, installation);
+    const node = { id: 1, roles: ["broker", "controller"], voters: `1@127.0.0.1:${ports.CONTROLLER}` } as const;
+    const installation = await install({ node, ports, user, certificates: made, properties }, flags);
+    return new KafkaBroker(accessTo(ports, user, made), ports, new KafkaNode(installation));
   }
 
   /** Of the process that runs, or ran last. */
   get pid(): number {
-    return this.#java?.pid ?? 0;
+    return this.#node.pid;
   }
 
   /** Where it keeps everything; removed by `stop`. */
   get folder(): string {
-    return this.#installation.folder;
+    return this.#node.folder;
   }
 
   /** Starts it again after `kill` or `end`; resolves when it answers for every partition. */
-  async start(): Promise<void> {
-    const { program, folder } = this.#installation;
-    const java = new JavaProcess(program, folder);
-    this.#java = java;
-    const until = Date.now() + startMs;
-    while (!(await this.#answers())) {
-      if (!java.isRunning) throw new Error(`the Kafka broker ended while it started: ${java.said}`);
-      if (Date.now() > until) throw new Error(`the Kafka broker did not answer for ${startMs} ms: ${java.said}`);
-      await sleep(lookMs);
-    }
+  start(): Promise<void> {
+    return this.#node.start(() => this.#answers());
   }
 
   /** Ends it as an operator does. */
-  async end(): Promise<void> {
-    await this.#java?.end("SIGTERM");
+  end(): Promise<void> {
+    return this.#node.end();
   }
 
   /** Ends it as a crash does; what it has answered is kept. */
-  async kill(): Promise<void> {
-    await this.#java?.end("SIGKILL");
+  kill(): Promise<void> {
+    return this.#node.kill();
   }
 
   /** Ends it and removes what it kept. */
-  async stop(): Promise<void> {
-    await this.end();
-    await rm(this.#installation.folder, { recursive: true, force: true });
+  stop(): Promise<void> {
+    return this.#node.remove();
   }
 
   /** Metadata name a leader some moments before it takes requests, so every topic is asked for its offsets as well. */
@@ -121,7 +112,7 @@ export class KafkaBroker extends TestKafka {
 
 function accessTo(ports: BrokerPorts, user: User, made: Certificates): KafkaAccess {
   const { PLAINTEXT, ...others } = Object.fromEntries(
-    Object.entries(ports).map(([name, port]) => [name, `127.0.0.1:${port}`]),
-  ) as Record<keyof BrokerPorts, string>;
-  return { plaintext: [PLAINTEXT], secured: { addresses: others, user, certificates: made } };
+    Object.entries(ports).map(([name, port]) => [name, [`127.0.0.1:${port}`]]),
+  ) as Record<keyof BrokerPorts, string[]>;
+  return { plaintext: PLAINTEXT, secured: { addresses: others, user, certificates: made } };
 }

@@ -8,7 +8,18 @@ import type { Certificates } from "./certificates.ts";
 export const portNames = ["PLAINTEXT", "SASL_PLAINTEXT", "SSL", "SASL_SSL", "CONTROLLER", "PROXIED", "proxy"] as const;
 export type BrokerPorts = Record<(typeof portNames)[number], number>;
 
+export type Role = "broker" | "controller";
+
+/** What a node is in its cluster. */
+export interface NodeSettings {
+  id: number;
+  roles: readonly Role[];
+  /** The controllers of the cluster, `ID@HOST:PORT,...`. */
+  voters: string;
+}
+
 export interface BrokerSettings {
+  node: NodeSettings;
   logDir: string;
   ports: BrokerPorts;
   user: User;
@@ -19,10 +30,10 @@ export interface BrokerSettings {
 
 const secured: readonly Protocol[] = ["SASL_PLAINTEXT", "SASL_SSL"];
 
-/** One node that is broker and controller; as small and as quick as it can be, so that tests need not wait for it. */
-export function serverProperties({ logDir, ports, user, certificates, properties }: BrokerSettings): string {
+/** One node, a broker, a controller or both; as small and as quick as it can be, so that tests need not wait for it. */
+export function serverProperties({ node, logDir, ports, user, certificates, properties }: BrokerSettings): string {
   const all = {
-    ...listeners(ports),
+    ...listeners(node, ports),
     ...logins(user),
     ...tls(certificates),
     ...access,
@@ -37,21 +48,24 @@ export function serverProperties({ logDir, ports, user, certificates, properties
     .join("");
 }
 
-function listeners({ proxy, ...ports }: BrokerPorts): Record<string, string> {
+function listeners({ id, roles, voters }: NodeSettings, { proxy, ...ports }: BrokerPorts): Record<string, string> {
   const names = Object.keys(ports) as (keyof typeof ports)[];
+  const own = names.filter((name) => roles.includes(name === "CONTROLLER" ? "controller" : "broker"));
   const addresses = (given: typeof ports, kept: typeof names): string =>
     kept.map((name) => `${name}://127.0.0.1:${given[name]}`).join(",");
   return {
-    "process.roles": "broker,controller",
-    "node.id": "1",
-    "controller.quorum.voters": `1@127.0.0.1:${ports.CONTROLLER}`,
+    "process.roles": roles.join(","),
+    "node.id": String(id),
+    "controller.quorum.voters": voters,
     "controller.listener.names": "CONTROLLER",
-    "inter.broker.listener.name": "PLAINTEXT",
-    listeners: addresses(ports, names),
-    "advertised.listeners": addresses(
-      { ...ports, PROXIED: proxy },
-      names.filter((name) => name !== "CONTROLLER"),
-    ),
+    listeners: addresses(ports, own),
+    ...(roles.includes("broker") && {
+      "inter.broker.listener.name": "PLAINTEXT",
+      "advertised.listeners": addresses(
+        { ...ports, PROXIED: proxy },
+        own.filter((name) => name !== "CONTROLLER"),
+      ),
+    }),
     "listener.security.protocol.map": names.map((name) => `${name}:${protocolOf(name)}`).join(","),
   };
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import kafkajs, { type Admin } from "kafkajs";
+import kafkajs, { type Admin, type ITopicConfig } from "kafkajs";
 
 /** Runs `use` on an administrator's connection of its own: a broker that was restarted in between does no harm. */
 export type WithAdmin = <T>(use: (admin: Admin) => Promise<T>) => Promise<T>;
@@ -7,6 +7,10 @@ export type WithAdmin = <T>(use: (admin: Admin) => Promise<T>) => Promise<T>;
 export interface NewTopic {
   /** 1 by default. */
   partitions?: number;
+  /** Of each partition; 1 by default. */
+  replicas?: number;
+  /** The brokers of each partition, its preferred leader first; instead of the numbers. */
+  assignment?: readonly (readonly number[])[];
   config?: Record<string, string>;
 }
 
@@ -30,9 +34,10 @@ export class KafkaTopics {
   }
 
   /** Resolves when every partition takes requests. */
-  async create(topic: string, { partitions = 1, config = {} }: NewTopic = {}): Promise<void> {
+  async create(topic: string, wish: NewTopic = {}): Promise<void> {
+    const { assignment, partitions = assignment?.length ?? 1, replicas = 1, config = {} } = wish;
     const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
-    const wanted = { topic, numPartitions: partitions, replicationFactor: 1, configEntries };
+    const wanted = { topic, ...placement(assignment, partitions, replicas), configEntries };
     await this.#withAdmin(async (admin) => {
       const isNew = await whereAllowed(() => admin.createTopics({ topics: [wanted], waitForLeaders: false }));
       if (!isNew) throw new Error(`topic ${topic} is there already; take a name of its own for every test`);
@@ -89,6 +94,17 @@ export class KafkaTopics {
 }
 
 const lookMs = 10;
+
+/** Brokers refuse numbers beside an assignment. */
+function placement(
+  assignment: NewTopic["assignment"],
+  partitions: number,
+  replicas: number,
+): Pick<ITopicConfig, "numPartitions" | "replicationFactor" | "replicaAssignment"> {
+  if (assignment === undefined) return { numPartitions: partitions, replicationFactor: replicas };
+  const replicaAssignment = assignment.map((brokers, partition) => ({ partition, replicas: [...brokers] }));
+  return { numPartitions: -1, replicationFactor: -1, replicaAssignment };
+}
 
 /** Tries again while the controller has shut its only broker out, which is the one reason to refuse one replica. */
 async function whereAllowed<T>(create: () => Promise<T>): Promise<T> {

@@ -1,0 +1,255 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePorts, isOpen } from "../ports.ts";
+import type { KafkaAccess, User } from "./access.ts";
+import { KafkaBroker } from "./broker.ts";
+import { type Certificates, certificates } from "./certificates.ts";
+import { configure, type Installation, install, newClusterId } from "./installation.ts";
+import { KafkaNode } from "./node.ts";
+import { type BrokerPorts, type BrokerSettings, type NodeSettings, portNames } from "./properties.ts";
+import { TestKafka } from "./test-kafka.ts";
+
+export interface ClusterOptions {
+  /** Properties of each node that are other than usual. */
+  properties?: Record<string, string>;
+}
+
+type Settings = Omit<BrokerSettings, "logDir">;
+
+export const brokerIds = [1, 2, 3] as const;
+export type BrokerId = (typeof brokerIds)[number];
+
+/** A controller of its own: brokers come and go, and the metadata of the cluster do not depend on it. */
+const controllerId = 100;
+const lookMs = 100;
+const patienceMs = 120_000;
+
+const threeNodes = {
+  "offsets.topic.replication.factor": "3",
+  "transaction.state.log.replication.factor": "3",
+  // A controller that stands still on a busy machine must not shut out brokers that are well.
+  "broker.session.timeout.ms": "3000",
+  // The broker decides these for consumers of KIP-848: a member that is gone is gone within seconds.
+  "group.consumer.heartbeat.interval.ms": "1000",
+  "group.consumer.min.heartbeat.interval.ms": "500",
+  "group.consumer.session.timeout.ms": "6000",
+  "group.consumer.min.session.timeout.ms": "1000",
+  // What a test does to leaders stays as it is.
+  "auto.leader.rebalance.enable": "false",
+  "replica.lag.time.max.ms": "4000",
+};
+
+/** A broker of a cluster, which can be ended, killed, frozen and moved. */
+export class ClusterBroker extends KafkaNode {
+  readonly id: BrokerId;
+  readonly #cluster: KafkaCluster;
+  readonly #settings: Settings;
+
+  constructor(id: BrokerId, cluster: KafkaCluster, settings: Settings, installation: Installation) {
+    super(installation);
+    this.id = id;
+    this.#cluster = cluster;
+    this.#settings = settings;
+  }
+
+  get ports(): BrokerPorts {
+    return this.#settings.ports;
+  }
+
+  /** Starts it, or starts it again. Resolves when the cluster counts it among its brokers. */
+  override async start(answers = (): Promise<boolean> => this.#isCounted()): Promise<void> {
+    await super.start(answers);
+  }
+
+  /** Ends it and starts it at other ports: its clients have to learn the new ones. */
+  async move(): Promise<void> {
+    await this.end();
+    const ports = await drawPorts();
+    Object.assign(this.#settings.ports, ports);
+    await configure(this.folder, this.#settings);
+    this.#cluster.learnPorts();
+    await this.start();
+  }
+
+  /** By the answer of the broker itself, which may be the only one. */
+  async #isCounted(): Promise<boolean> {
+    const brokers = [`127.0.0.1:${this.ports.PLAINTEXT}`];
+    const admin = this.#cluster
+      .client({ brokers, protocol: "PLAINTEXT" }, { retry: { retries: 0 }, connectionTimeout: 1_000 })
+      .admin();
+    try {
+      await admin.connect();
+      return (await admin.describeCluster()).brokers.some(({ nodeId }) => nodeId === this.id);
+    } catch {
+      return false;
+    } finally {
+      await admin.disconnect();
+    }
+  }
+}
+
+/** Three brokers and a controller, each a process of its own; all end with this process. */
+export class KafkaCluster extends TestKafka {
+  readonly user: User;
+  readonly certificates: Certificates;
+  #brokers: readonly ClusterBroker[] = [];
+  #controller: { node: KafkaNode; port: number } | undefined;
+
+  private constructor(access: KafkaAccess, user: User, made: Certificates) {
+    super(access);
+    this.user = user;
+    this.certificates = made;
+  }
+
+  /** A new one, of which all brokers answer. Call `stop` in the end. */
+  static async start({ properties = {} }: ClusterOptions = {}): Promise<KafkaCluster> {
+    const [made, flags] = await Promise.all([certificates(), KafkaBroker.flags()]);
+    const user = { username: "ada", password: randomBytes(12).toString("hex") };
+    const access: KafkaAccess = { plaintext: [] };
+    const cluster = new KafkaCluster(access, user, made);
+    try {
+      await cluster.#make(properties, flags);
+      await cluster.startController();
+      await Promise.all(cluster.#brokers.map((broker) => broker.start()));
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  get brokers(): readonly ClusterBroker[] {
+    return this.#brokers;
+  }
+
+  broker(id: number): ClusterBroker {
+    const found = this.#brokers.find((broker) => broker.id === id);
+    if (found === undefined) throw new Error(`expected a broker ${brokerIds.join(", ")}, found ${id}`);
+    return found;
+  }
+
+  /** Starts the controller, or starts it again after it was ended or killed. */
+  async startController(): Promise<void> {
+    const { node, port } = this.#controller!;
+    await node.start(() => isOpen(port));
+  }
+
+  get controller(): Pick<KafkaNode, "end" | "kill" | "freeze" | "thaw"> {
+    return this.#controller!.node;
+  }
+
+  /** Resolves when all brokers are there and every replica of every partition is in sync. */
+  async whole(): Promise<void> {
+    const until = Date.now() + patienceMs;
+    let wanting = "an answer";
+    while (wanting !== "") {
+      if (Date.now() > until) throw new Error(`the cluster is not whole after ${patienceMs} ms: it wants ${wanting}`);
+      wanting = await this.#wants().catch((error: Error) => error.message);
+      if (wanting !== "") await sleep(lookMs);
+    }
+  }
+
+  /** Replicas of a topic's partitions, by partition. Resolves when all of them are in sync and none of the others is left. */
+  async reassign(topic: string, assignment: readonly (readonly number[])[]): Promise<void> {
+    const partitionAssignment = assignment.map((brokers, partition) => ({ partition, replicas: [...brokers] }));
+    await this.withAdmin((admin) => admin.alterPartitionReassignments({ topics: [{ topic, partitionAssignment }] }));
+    const isDone = async (): Promise<boolean> => {
+      const found = await this.partitionsOf(topic);
+      return assignment.every((brokers, at) => {
+        const of = found.find(({ partition }) => partition === at);
+        return of !== undefined && sameBrokers(of.replicas, brokers) && sameBrokers(of.isr, brokers);
+      });
+    };
+    while (!(await isDone())) await sleep(lookMs);
+  }
+
+  /** By its partitions: the leader, -1 for none, the replicas, and those in sync. */
+  async partitionsOf(topic: string): Promise<{ partition: number; leader: number; replicas: number[]; isr: number[] }[]> {
+    const { topics } = await this.withAdmin((admin) => admin.fetchTopicMetadata({ topics: [topic] }));
+    return topics[0]!.partitions.map(({ partitionId, leader, replicas, isr }) => ({
+      partition: partitionId,
+      leader,
+      replicas,
+      isr,
+    }));
+  }
+
+  /** Resolves when a broker leads a partition. */
+  async leads(topic: string, partition: number, broker: number): Promise<void> {
+    const until = Date.now() + patienceMs;
+    while ((await this.partitionsOf(topic)).find((of) => of.partition === partition)?.leader !== broker) {
+      if (Date.now() > until) throw new Error(`broker ${broker} does not lead ${topic}/${partition}`);
+      await sleep(lookMs);
+    }
+  }
+
+  /** Ends all and removes what they kept. */
+  async stop(): Promise<void> {
+    // Brokers that find no controller take long to end.
+    await Promise.all(this.#brokers.map((broker) => broker.remove()));
+    await this.#controller?.node.remove();
+  }
+
+  /** Takes the addresses from the ports of the brokers. */
+  learnPorts(): void {
+    const { access } = this;
+    const addresses = (name: keyof BrokerPorts): string[] =>
+      this.#brokers.map(({ ports }) => `127.0.0.1:${ports[name]}`);
+    access.plaintext.splice(0, access.plaintext.length, ...addresses("PLAINTEXT"));
+    const { SASL_PLAINTEXT, SSL, SASL_SSL } = Object.fromEntries(
+      (["SASL_PLAINTEXT", "SSL", "SASL_SSL"] as const).map((name) => [name, addresses(name)]),
+    ) as Record<"SASL_PLAINTEXT" | "SSL" | "SASL_SSL", string[]>;
+    access.secured = {
+      addresses: { SASL_PLAINTEXT, SSL, SASL_SSL },
+      user: this.user,
+      certificates: this.certificates,
+    };
+  }
+
+  async #make(properties: Record<string, string>, flags: readonly string[]): Promise<void> {
+    const clusterId = newClusterId();
+    const own = await drawPorts();
+    const voters = `${controllerId}@127.0.0.1:${own.CONTROLLER}`;
+    const settingsOf = (node: NodeSettings, ports: BrokerPorts): Settings => ({
+      node,
+      ports,
+      user: this.user,
+      certificates: this.certificates,
+      properties: { ...threeNodes, ...properties },
+    });
+    const controller = settingsOf({ id: controllerId, roles: ["controller"], voters }, own);
+    const installation = await install(controller, flags, clusterId);
+    this.#controller = { node: new KafkaNode(installation), port: own.CONTROLLER };
+    const brokers: ClusterBroker[] = [];
+    for (const id of brokerIds) {
+      const settings = settingsOf({ id, roles: ["broker"], voters }, await drawPorts());
+      brokers.push(new ClusterBroker(id, this, settings, await install(settings, flags, clusterId)));
+      this.#brokers = brokers;
+    }
+    this.learnPorts();
+  }
+
+  /** What keeps it from being whole; empty where nothing does. */
+  async #wants(): Promise<string> {
+    const { brokers, topics } = await this.withAdmin(async (admin) => ({
+      brokers: (await admin.describeCluster()).brokers.map(({ nodeId }) => nodeId),
+      topics: (await admin.fetchTopicMetadata()).topics,
+    }));
+    const away = brokerIds.filter((id) => !brokers.includes(id));
+    if (away.length > 0) return `brokers ${away.join(", ")}`;
+    for (const { name, partitions } of topics) {
+      const part = partitions.find(({ isr, replicas, leader }) => leader < 0 || isr.length < replicas.length);
+      if (part !== undefined) return `replicas of ${name}/${part.partitionId}`;
+    }
+    return "";
+  }
+}
+
+async function drawPorts(): Promise<BrokerPorts> {
+  const drawn = await freePorts(portNames.length);
+  return Object.fromEntries(portNames.map((name, at) => [name, drawn[at]])) as BrokerPorts;
+}
+
+function sameBrokers(some: readonly number[], others: readonly number[]): boolean {
+  return some.toSorted().join() === others.toSorted().join();
+}
