@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { endSharedClickHouse } from "../support/shared-clickhouse.ts";
 import { attackAll } from "./attacks.ts";
+import { allFaults, befallBrokers, kinds as brokerKinds, withBrokers } from "./brokers/rounds.ts";
 import { testEveryCase } from "./cases.ts";
 import { crash } from "./crash.ts";
 import { Delivery } from "./delivery.ts";
@@ -53,6 +54,7 @@ const backlogShare = 0.4;
 /** `npm run faults -- NAME`: the long forms. Each prints what it counted, and resolves with whether every promise was kept. */
 const faults: Record<string, Fault> = {
   attacks: { kills: 0, events: 0, run: runAttacks },
+  brokers: { kills: allFaults, events: 0, run: runBrokers },
   cases: { kills: 0, events: 0, run: runCases },
   crash: { kills: 50, events: 0, run: runCrash },
   delivery: { kills: 100, events: 0, run: runDelivery },
@@ -80,6 +82,14 @@ async function runAttacks(): Promise<boolean> {
   const { figures, isWithstood } = await attackAll();
   for (const line of figures) console.log(line);
   return isUnbroken(isWithstood ? [] : ["an attack was not withstood: see above"]);
+}
+
+/** Kills are faults of three brokers, of all kinds together. FAULTS_ONLY, a pattern, picks kinds by their names. */
+async function runBrokers({ kills, seed }: Options): Promise<boolean> {
+  const only = new RegExp(process.env["FAULTS_ONLY"] ?? "");
+  const picked = brokerKinds.filter(({ name: title }) => only.test(title));
+  const options = { faults: kills, seed, log: (line: string) => console.log(line) };
+  return isUnbroken(await withBrokers((servers) => befallBrokers(picked, servers, options)));
 }
 
 async function runCases(): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { cachedFolder } from "../cached-folder.ts";
 
@@ -23,6 +24,22 @@ export async function certificates(): Promise<Certificates> {
   return { ca, clientCert, clientKey, files: { ca: join(folder, "ca.pem"), server: join(folder, "server.both.pem") } };
 }
 
+/** Of a server or a client, by the CA of {@link certificates}, in a folder; `both` is the path of one file with both. */
+export async function newCertificate(
+  folder: string,
+  of: "server" | "client",
+): Promise<{ cert: string; key: string; both: string }> {
+  const { files } = await certificates();
+  const name = `${of}-${randomBytes(4).toString("hex")}`;
+  const names = of === "server" ? ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"] : [];
+  await sign(folder, name, names, dirname(files.ca));
+  const text = (end: string): Promise<string> => readFile(join(folder, `${name}.${end}`), "utf8");
+  const [cert, key] = [await text("pem"), await text("key")];
+  const both = join(folder, `${name}.both.pem`);
+  await writeFile(both, key + cert, { mode: 0o600 });
+  return { cert, key, both };
+}
+
 async function makeAll(folder: string): Promise<void> {
   try {
     const own = ["-x509", "-days", "3650", "-addext", "keyUsage=critical,keyCertSign", "-out", "ca.pem"];
@@ -36,10 +53,12 @@ async function makeAll(folder: string): Promise<void> {
   }
 }
 
-async function sign(folder: string, name: string, extensions: string[]): Promise<void> {
+/** @param ca the folder of the CA. */
+async function sign(folder: string, name: string, extensions: string[], ca = folder): Promise<void> {
   await request(folder, name, name, [...extensions, "-out", `${name}.csr`]);
-  const signer = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "3650", "-copy_extensions", "copy"];
-  await openssl(folder, ["x509", "-req", "-in", `${name}.csr`, ...signer, "-out", `${name}.pem`]);
+  const signer = ["-CA", join(ca, "ca.pem"), "-CAkey", join(ca, "ca.key"), "-CAcreateserial"];
+  const terms = ["-days", "3650", "-copy_extensions", "copy"];
+  await openssl(folder, ["x509", "-req", "-in", `${name}.csr`, ...signer, ...terms, "-out", `${name}.pem`]);
 }
 
 function request(folder: string, name: string, subject: string, rest: string[]): Promise<unknown> {

@@ -1,9 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { runTool } from "../java.ts";
 import { freePorts, isOpen } from "../ports.ts";
 import type { KafkaAccess, User } from "./access.ts";
 import { KafkaBroker } from "./broker.ts";
-import { type Certificates, certificates } from "./certificates.ts";
+import { type Certificates, certificates, newCertificate } from "./certificates.ts";
+import { classPath } from "./distribution.ts";
 import { configure, type Installation, install, newClusterId } from "./installation.ts";
 import { KafkaNode } from "./node.ts";
 import { type BrokerPorts, type BrokerSettings, type NodeSettings, portNames } from "./properties.ts";
@@ -134,6 +136,11 @@ export class KafkaCluster extends TestKafka {
     await node.start(() => isOpen(port));
   }
 
+  /** Whether its controller runs. */
+  get isControlled(): boolean {
+    return this.#controller!.node.isRunning;
+  }
+
   get controller(): Pick<KafkaNode, "end" | "kill" | "freeze" | "thaw"> {
     return this.#controller!.node;
   }
@@ -164,7 +171,9 @@ export class KafkaCluster extends TestKafka {
   }
 
   /** By its partitions: the leader, -1 for none, the replicas, and those in sync. */
-  async partitionsOf(topic: string): Promise<{ partition: number; leader: number; replicas: number[]; isr: number[] }[]> {
+  async partitionsOf(
+    topic: string,
+  ): Promise<{ partition: number; leader: number; replicas: number[]; isr: number[] }[]> {
     const { topics } = await this.withAdmin((admin) => admin.fetchTopicMetadata({ topics: [topic] }));
     return topics[0]!.partitions.map(({ partitionId, leader, replicas, isr }) => ({
       partition: partitionId,
@@ -181,6 +190,36 @@ export class KafkaCluster extends TestKafka {
       if (Date.now() > until) throw new Error(`broker ${broker} does not lead ${topic}/${partition}`);
       await sleep(lookMs);
     }
+  }
+
+  /** Brokers take new certificates by the same CA, without a restart; connections that there are stay. */
+  async rotateCertificates(): Promise<void> {
+    const made = await newCertificate(this.#controller!.node.folder, "server");
+    for (const { id } of this.#brokers) {
+      await this.#configure(`brokers --entity-name ${id}`, { "ssl.keystore.location": made.both });
+    }
+  }
+
+  /** One more of a client, which is as valid as those before. */
+  async newClientCertificate(): Promise<Pick<Certificates, "clientCert" | "clientKey">> {
+    const { cert, key } = await newCertificate(this.#controller!.node.folder, "client");
+    return { clientCert: cert, clientKey: key };
+  }
+
+  /** The user has another password by SCRAM; connections that there are stay. */
+  async rotatePassword(): Promise<void> {
+    const password = randomBytes(12).toString("hex");
+    for (const mechanism of ["SCRAM-SHA-256", "SCRAM-SHA-512"]) {
+      await this.#configure(`users --entity-name ${this.user.username}`, { [mechanism]: `[password=${password}]` });
+    }
+    this.user.password = password;
+  }
+
+  /** Bytes that consumers may read a second from each broker; undefined for no limit. */
+  async setConsumerQuota(bytes: number | undefined): Promise<void> {
+    const name = "consumer_byte_rate";
+    if (bytes !== undefined) return this.#configure("clients --entity-default", { [name]: String(bytes) });
+    return this.#runConfig(["--entity-type", "clients", "--entity-default", "--delete-config", name]);
   }
 
   /** Ends all and removes what they kept. */
@@ -204,6 +243,17 @@ export class KafkaCluster extends TestKafka {
       user: this.user,
       certificates: this.certificates,
     };
+  }
+
+  async #configure(entity: string, config: Record<string, string>): Promise<void> {
+    const [type = "", ...rest] = entity.split(" ");
+    const set = Object.entries(config).map(([name, value]) => `${name}=${value}`);
+    await this.#runConfig(["--entity-type", type, ...rest, "--add-config", set.join(",")]);
+  }
+
+  async #runConfig(words: readonly string[]): Promise<void> {
+    const args = ["--bootstrap-server", this.access.plaintext.join(","), "--alter", ...words];
+    await runTool({ classPath: await classPath(), main: "kafka.admin.ConfigCommand", args, heapMegabytes: 128 });
   }
 
   async #make(properties: Record<string, string>, flags: readonly string[]): Promise<void> {
@@ -251,5 +301,5 @@ async function drawPorts(): Promise<BrokerPorts> {
 }
 
 function sameBrokers(some: readonly number[], others: readonly number[]): boolean {
-  return some.toSorted().join() === others.toSorted().join();
+  return some.length === others.length && some.every((id) => others.includes(id));
 }

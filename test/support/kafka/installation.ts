@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { User } from "./access.ts";
 import { classPath } from "./distribution.ts";
 import { type Program, runTool } from "../java.ts";
 import { type BrokerSettings, serverProperties } from "./properties.ts";

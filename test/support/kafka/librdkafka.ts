@@ -107,7 +107,8 @@ class Client {
   async ended(): Promise<void> {
     await this.#ended;
     const { exitCode } = this.#child;
-    if (exitCode !== null && exitCode !== 0) throw new Error(`librdkafka's client ended with ${exitCode}: ${this.#said}`);
+    if (exitCode !== null && exitCode !== 0)
+      throw new Error(`librdkafka's client ended with ${exitCode}: ${this.#said}`);
   }
 
   /** Resolves when it has ended; kills one that does not by itself. */

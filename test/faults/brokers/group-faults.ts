@@ -1,0 +1,100 @@
+/** Faults of consumer groups: members that are not Sluice, and what operators do to offsets. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { until } from "../patience.ts";
+import { type BrokerFault, safe } from "./fault.ts";
+import type { BrokerScene } from "./scene.ts";
+
+type MemberKind = "KIP-848" | "classic" | "cooperative" | "static";
+
+/** Sessions of classic members, short enough that a static one, which does not leave, is soon gone. */
+const session = { "session.timeout.ms": "6000", "heartbeat.interval.ms": "1000" };
+
+const members: Record<MemberKind, Record<string, string>> = {
+  "KIP-848": { "group.protocol": "consumer" },
+  classic: { ...session, "partition.assignment.strategy": "range,roundrobin" },
+  cooperative: { ...session, "partition.assignment.strategy": "cooperative-sticky" },
+  static: { ...session, "group.instance.id": "beside" },
+};
+
+/** What happens to Sluice while another member has some of its partitions. */
+const meanwhile = {
+  "nothing else": async () => sleep(3_000),
+  "the pipeline is stopped and resumed": async ({ pipeline, daemon, random }: BrokerScene) => {
+    await pipeline.setState(daemon, "Stopped");
+    await sleep(random.below(2_000));
+    await pipeline.setState(daemon, "Running");
+    await sleep(3_000);
+  },
+  "Sluice restarts": async (scene: BrokerScene) => {
+    await scene.restart();
+    await sleep(4_000);
+  },
+} satisfies Record<string, (scene: BrokerScene) => Promise<void>>;
+
+const joinMs = 20_000;
+
+function beside(kind: MemberKind, what: keyof typeof meanwhile, times: number): BrokerFault {
+  return {
+    name: `${kind} member beside, ${what}`,
+    times,
+    plans: [{ ...safe, perSecond: 100 }],
+    befall: async (scene) => {
+      const { pipeline, random } = scene;
+      await sleep(random.below(2_000));
+      const commits = random.below(4) > 0;
+      const member = await pipeline.addMember({ properties: members[kind], commits });
+      // Where no protocol suits all members, brokers refuse the newcomer: it waits outside.
+      await until(scene.daemon, "to share its group", () => member.assigned.length > 0, joinMs).catch(() => undefined);
+      await sleep(1_500);
+      await meanwhile[what](scene);
+      await pipeline.endMembers();
+      await sleep(500);
+    },
+  };
+}
+
+/** Stops the pipeline, lets an operator move its group, and resumes it. */
+async function whileStopped({ pipeline, daemon }: BrokerScene, move: () => Promise<void>): Promise<void> {
+  await pipeline.setState(daemon, "Stopped");
+  await sleep(1_000);
+  await move();
+  await pipeline.setState(daemon, "Running");
+  await sleep(2_000);
+}
+
+/** Moves some partitions back and others on, as `kafka-consumer-groups --reset-offsets` does. */
+async function resetOffsets(scene: BrokerScene): Promise<void> {
+  const { cluster, pipeline, random } = scene;
+  await whileStopped(scene, async () => {
+    // Some messages are waiting, so that it can be moved on too.
+    await sleep(1_000);
+    const ends = await cluster.topics.endOffsets(pipeline.topic);
+    const groups = cluster.groups;
+    const moves = (await groups.offsets(pipeline.group, pipeline.topic)).map(({ topic, partition, offset }) => {
+      const to = random.pick(Math.max(0, offset - 1 - random.below(50)), Math.min(ends[partition]!, offset + 5));
+      if (to < offset) pipeline.readAgain.push({ partition, from: to, to: offset });
+      else pipeline.passedOver.push({ partition, from: offset, to });
+      return { topic, partition, offset: to };
+    });
+    await groups.set(pipeline.group, moves);
+  });
+}
+
+export const groupFaults: readonly BrokerFault[] = [
+  beside("KIP-848", "the pipeline is stopped and resumed", 10),
+  beside("KIP-848", "Sluice restarts", 8),
+  beside("KIP-848", "nothing else", 6),
+  ...(["classic", "cooperative", "static"] as const).flatMap((kind) => [
+    beside(kind, "nothing else", 3),
+    beside(kind, "the pipeline is stopped and resumed", 3),
+    beside(kind, "Sluice restarts", 2),
+  ]),
+  { name: "offsets reset by an operator", times: 6, plans: [safe], befall: resetOffsets },
+  {
+    name: "group deleted",
+    times: 5,
+    plans: [safe],
+    isRepeated: true,
+    befall: (scene) => whileStopped(scene, () => scene.cluster.groups.delete(scene.pipeline.group)),
+  },
+];
