@@ -48,7 +48,7 @@ function withoutLeader(name: string, meanwhile: (scene: BrokerScene) => Promise<
     befall: async (scene) => {
       const away = scene.cluster.broker(3);
       await (scene.random.below(2) === 0 ? away.end() : away.kill());
-      await scene.cluster.leads(scene.pipeline.topic, 2, -1);
+      await scene.cluster.leaderless(scene.pipeline.topic);
       await meanwhile(scene);
       await sleep(3_000);
       const left = await scene.pipeline.unwritten(scene.daemon, led, patienceForLed);

@@ -45,6 +45,7 @@ function beside(kind: MemberKind, what: keyof typeof meanwhile, times: number): 
       const member = await pipeline.addMember({ properties: members[kind], commits });
       // Where no protocol suits all members, brokers refuse the newcomer: it waits outside.
       await until(scene.daemon, "to share its group", () => member.assigned.length > 0, joinMs).catch(() => undefined);
+      scene.notes.push(`the member ${commits ? "commits" : "does not commit"} and has ${member.assigned.length} of 4`);
       await sleep(1_500);
       await meanwhile[what](scene);
       await pipeline.endMembers();
@@ -83,7 +84,7 @@ async function resetOffsets(scene: BrokerScene): Promise<void> {
 export const groupFaults: readonly BrokerFault[] = [
   beside("KIP-848", "the pipeline is stopped and resumed", 10),
   beside("KIP-848", "Sluice restarts", 8),
-  beside("KIP-848", "nothing else", 6),
+  beside("KIP-848", "nothing else", 4),
   ...(["classic", "cooperative", "static"] as const).flatMap((kind) => [
     beside(kind, "nothing else", 3),
     beside(kind, "the pipeline is stopped and resumed", 3),

@@ -113,5 +113,8 @@ async function play(fault: BrokerFault, report: KindReport, round: Round, times:
     await scene?.clean();
   }
   const took = ((Date.now() - begun) / 1_000).toFixed(0);
-  log(`  ${fault.name}, ${report.faults}: ${took} s${problems.map((text) => `\n    BROKEN: ${text}`).join("")}`);
+  const notes = (scene?.notes ?? []).map((text) => `, ${text}`).join("");
+  log(
+    `  ${fault.name}, ${report.faults}: ${took} s${notes}${problems.map((text) => `\n    BROKEN: ${text}`).join("")}`,
+  );
 }

@@ -25,6 +25,8 @@ export class BrokerScene {
   readonly random: Random;
   /** What was seen that must not be, beside what the audit counts. */
   readonly problems: string[] = [];
+  /** What is worth knowing of how it went. */
+  readonly notes: string[] = [];
   readonly pipelines: WatchedPipeline[] = [];
   readonly #place: Workplace;
   readonly #started: Started;

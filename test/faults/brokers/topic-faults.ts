@@ -77,14 +77,14 @@ export const topicFaults: readonly BrokerFault[] = [
   },
   {
     name: "partitions reassigned",
-    times: 9,
+    times: 8,
     plans: [{ ...safe, topic: { partitions: 4, replicas: 2 } }],
     isRepeated: true,
     befall: reassign,
   },
   {
     name: "transactions, open, aborted and timed out",
-    times: 10,
+    times: 9,
     plans: [safe],
     isRepeated: true,
     befall: openTransaction,

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Admin } from "kafkajs";
 import { runTool } from "../java.ts";
 import { freePorts, isOpen } from "../ports.ts";
 import type { KafkaAccess, User } from "./access.ts";
@@ -147,13 +148,11 @@ export class KafkaCluster extends TestKafka {
 
   /** Resolves when all brokers are there and every replica of every partition is in sync. */
   async whole(): Promise<void> {
-    const until = Date.now() + patienceMs;
-    let wanting = "an answer";
-    while (wanting !== "") {
-      if (Date.now() > until) throw new Error(`the cluster is not whole after ${patienceMs} ms: it wants ${wanting}`);
-      wanting = await this.#wants().catch((error: Error) => error.message);
-      if (wanting !== "") await sleep(lookMs);
-    }
+    await this.#until("the cluster is whole", async () => {
+      const wanting = await this.#wants();
+      if (wanting !== "") throw new Error(`it wants ${wanting}`);
+      return true;
+    });
   }
 
   /** Replicas of a topic's partitions, by partition. Resolves when all of them are in sync and none of the others is left. */
@@ -167,14 +166,14 @@ export class KafkaCluster extends TestKafka {
         return of !== undefined && sameBrokers(of.replicas, brokers) && sameBrokers(of.isr, brokers);
       });
     };
-    while (!(await isDone())) await sleep(lookMs);
+    await this.#until(`the replicas of ${topic} have moved`, isDone);
   }
 
   /** By its partitions: the leader, -1 for none, the replicas, and those in sync. */
   async partitionsOf(
     topic: string,
   ): Promise<{ partition: number; leader: number; replicas: number[]; isr: number[] }[]> {
-    const { topics } = await this.withAdmin((admin) => admin.fetchTopicMetadata({ topics: [topic] }));
+    const { topics } = await this.#askOnce((admin) => admin.fetchTopicMetadata({ topics: [topic] }));
     return topics[0]!.partitions.map(({ partitionId, leader, replicas, isr }) => ({
       partition: partitionId,
       leader,
@@ -185,11 +184,21 @@ export class KafkaCluster extends TestKafka {
 
   /** Resolves when a broker leads a partition. */
   async leads(topic: string, partition: number, broker: number): Promise<void> {
-    const until = Date.now() + patienceMs;
-    while ((await this.partitionsOf(topic)).find((of) => of.partition === partition)?.leader !== broker) {
-      if (Date.now() > until) throw new Error(`broker ${broker} does not lead ${topic}/${partition}`);
-      await sleep(lookMs);
-    }
+    await this.#until(`broker ${broker} leads ${topic}/${partition}`, async () => {
+      const found = await this.partitionsOf(topic);
+      return found.find((of) => of.partition === partition)?.leader === broker;
+    });
+  }
+
+  /** Resolves when a partition of a topic has no leader, and the brokers say so. */
+  async leaderless(topic: string): Promise<void> {
+    await this.#until(`a partition of ${topic} has no leader`, () =>
+      this.partitionsOf(topic).then(
+        () => false,
+        // The client refuses the whole answer then.
+        (error: { cause?: { type?: string } }) => error.cause?.type === "LEADER_NOT_AVAILABLE",
+      ),
+    );
   }
 
   /** Brokers take new certificates by the same CA, without a restart; connections that there are stay. */
@@ -279,9 +288,33 @@ export class KafkaCluster extends TestKafka {
     this.learnPorts();
   }
 
+  /** Without the many attempts by which the client waits for a leader. */
+  async #askOnce<T>(use: (admin: Admin) => Promise<T>): Promise<T> {
+    const admin = this.client(undefined, { retry: { retries: 1, initialRetryTime: lookMs } }).admin();
+    try {
+      await admin.connect();
+      return await use(admin);
+    } finally {
+      await admin.disconnect();
+    }
+  }
+
+  /** Looks again and again until it is so; what the look throws meanwhile is no answer yet. */
+  async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+    let cause: unknown;
+    for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(lookMs)) {
+      try {
+        if (await isSo()) return;
+      } catch (error) {
+        cause = error;
+      }
+    }
+    throw new Error(`waited in vain until ${what}: ${String(cause ?? "it is not so")}`, { cause });
+  }
+
   /** What keeps it from being whole; empty where nothing does. */
   async #wants(): Promise<string> {
-    const { brokers, topics } = await this.withAdmin(async (admin) => ({
+    const { brokers, topics } = await this.#askOnce(async (admin) => ({
       brokers: (await admin.describeCluster()).brokers.map(({ nodeId }) => nodeId),
       topics: (await admin.fetchTopicMetadata()).topics,
     }));
