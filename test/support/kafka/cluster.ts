@@ -205,7 +205,12 @@ export class KafkaCluster extends TestKafka {
   async rotateCertificates(): Promise<void> {
     const made = await newCertificate(this.#controller!.node.folder, "server");
     for (const { id } of this.#brokers) {
-      await this.#configure(`brokers --entity-name ${id}`, { "ssl.keystore.location": made.both });
+      // Brokers take them only by listener.
+      const stores = ["ssl", "sasl_ssl"].map((listener) => [
+        `listener.name.${listener}.ssl.keystore.location`,
+        made.both,
+      ]);
+      await this.#configure(`brokers --entity-name ${id}`, Object.fromEntries(stores) as Record<string, string>);
     }
   }
 
