@@ -59,7 +59,7 @@ export const accessFaults: readonly BrokerFault[] = [
   },
   {
     name: "quotas",
-    times: 3,
+    times: 4,
     plans: [{ ...safe, padding: 1_000 }],
     isRepeated: true,
     patience: 120_000,

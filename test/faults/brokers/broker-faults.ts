@@ -39,11 +39,20 @@ const led = [0, 1, 3];
 /** Longer than a session lasts: a member that was killed has its partitions for so long. */
 const patienceForLed = 45_000;
 
+/** Messages of partitions with a leader have to be read while another one has none. */
+async function isRead({ pipeline, daemon, problems }: BrokerScene, partitions: readonly number[]): Promise<void> {
+  const left = await pipeline.unwritten(daemon, partitions, patienceForLed);
+  if (left === 0) return;
+  const { paused } = await pipeline.health(daemon);
+  const why = paused === undefined ? "" : ` (${paused.text})`;
+  problems.push(`${left} messages of partitions with a leader unread after ${patienceForLed / 1000} s${why}`);
+}
+
 /** A partition has no leader, while something else makes Sluice look at its partitions anew. */
 function withoutLeader(name: string, meanwhile: (scene: BrokerScene) => Promise<void>, isLater = false): BrokerFault {
   return {
     name: `a partition has no leader, and ${name}`,
-    times: 6,
+    times: 5,
     plans: [{ ...spread, isLater }],
     befall: async (scene) => {
       const away = scene.cluster.broker(3);
@@ -51,18 +60,32 @@ function withoutLeader(name: string, meanwhile: (scene: BrokerScene) => Promise<
       await scene.cluster.leaderless(scene.pipeline.topic);
       await meanwhile(scene);
       await sleep(3_000);
-      const left = await scene.pipeline.unwritten(scene.daemon, led, patienceForLed);
-      if (left > 0) {
-        const { paused } = await scene.pipeline.health(scene.daemon);
-        const why = paused === undefined ? "" : ` (${paused.text})`;
-        scene.problems.push(
-          `${left} messages of partitions with a leader unread after ${patienceForLed / 1000} s${why}`,
-        );
-      }
+      await isRead(scene, led);
       await away.start();
     },
   };
 }
+
+/** Of another topic, which is none of the pipeline's business. */
+const elsewhere: BrokerFault = {
+  name: "a partition of another topic has no leader, and Sluice restarts",
+  times: 4,
+  plans: [safe],
+  befall: async (scene) => {
+    const { cluster } = scene;
+    const away = cluster.broker(3);
+    const other = cluster.unique("other");
+    await cluster.topics.create(other, { assignment: [[1], [3]] });
+    await away.kill();
+    await cluster.leaderless(other);
+    await scene.restart();
+    await sleep(3_000);
+    await isRead(scene, [0, 1, 2, 3]);
+    await away.start();
+    await cluster.leads(other, 1, away.id);
+    await cluster.topics.delete(other);
+  },
+};
 
 /** Each broker in turn, over the faults of a kind. */
 function inTurn(act: (scene: BrokerScene, id: BrokerId) => Promise<void>): BrokerFault["befall"] {
@@ -85,9 +108,10 @@ export const brokerFaults: readonly BrokerFault[] = [
   },
   withoutLeader("a pipeline is new", async ({ pipeline }) => pipeline.write(), true),
   withoutLeader("Sluice restarts", (scene) => scene.restart()),
+  elsewhere,
   withoutLeader("its group is rebalanced", async ({ pipeline }) => {
-    const member = await pipeline.addMember({ commits: false });
-    await sleep(4_000);
+    const member = await pipeline.addMember("kafkajs", false);
+    await sleep(3_000);
     await member.end();
   }),
   {
@@ -142,7 +166,7 @@ export const brokerFaults: readonly BrokerFault[] = [
   },
   {
     name: "a broker at another address",
-    times: 9,
+    times: 8,
     plans: [safe],
     isRepeated: true,
     befall: inTurn(({ cluster }, id) => cluster.broker(id).move()),

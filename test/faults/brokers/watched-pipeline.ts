@@ -7,7 +7,6 @@ import type { ConnectionParams, Mechanism, Protocol } from "../../support/kafka/
 import type { KafkaCluster } from "../../support/kafka/cluster.ts";
 import {
   type ClientRecord,
-  type ConsumerOptions,
   LibrdkafkaConsumer,
   LibrdkafkaProducer,
   OpenTransaction,
@@ -15,6 +14,7 @@ import {
 } from "../../support/kafka/librdkafka.ts";
 import type { NewTopic } from "../../support/kafka/topics.ts";
 import { until } from "../patience.ts";
+import { KafkajsMember } from "./kafkajs-member.ts";
 import { type Arrivals, standStills } from "./stand-still.ts";
 
 /** A topic, what is written to it, and the pipeline that reads it. */
@@ -59,6 +59,13 @@ export interface PipelineAudit {
   health: PipelineHealth;
 }
 
+/** A member of the group that is not Sluice. */
+export interface Member {
+  /** Partitions that it has. */
+  readonly assigned: readonly number[];
+  end(): Promise<void>;
+}
+
 /** Offsets of a partition, the last one exclusive. */
 export interface OffsetRange {
   partition: number;
@@ -92,7 +99,7 @@ export class WatchedPipeline {
   #params: ConnectionParams;
   #load: LibrdkafkaProducer | undefined;
   #control: LibrdkafkaConsumer | undefined;
-  #members: LibrdkafkaConsumer[] = [];
+  readonly #members: Member[] = [];
   #transactions = 0;
 
   private constructor(cluster: KafkaCluster, server: ReachableClickHouse, place: Workplace, plan: PipelinePlan) {
@@ -182,13 +189,9 @@ export class WatchedPipeline {
     await until(daemon, `to have ${this.pipeline_id} ${state}`, isSo, 120_000);
   }
 
-  /** A member of the pipeline's own group that is not Sluice. */
-  async addMember(options: Pick<ConsumerOptions, "properties" | "commits">): Promise<LibrdkafkaConsumer> {
-    const { properties = {}, ...rest } = options;
-    const params = this.#cluster.connectionParams();
-    const often = { "auto.commit.interval.ms": "300" };
-    const given = { params, group: this.group, topics: [this.topic], properties: { ...often, ...properties }, ...rest };
-    const member = await LibrdkafkaConsumer.start(given);
+  /** A member of the pipeline's own group that is not Sluice: by librdkafka with these properties, or by kafkajs. */
+  async addMember(properties: Record<string, string> | "kafkajs", commits: boolean): Promise<Member> {
+    const member = await this.#join(properties, commits);
     this.#members.push(member);
     return member;
   }
@@ -272,6 +275,20 @@ export class WatchedPipeline {
     await this.#load?.end();
     await this.#control?.end();
     await this.#cluster.topics.delete(this.topic);
+  }
+
+  async #join(properties: Record<string, string> | "kafkajs", commits: boolean): Promise<Member> {
+    const { group, topic } = this;
+    if (properties === "kafkajs") return KafkajsMember.start(this.#cluster, group, topic, commits);
+    const params = this.#cluster.connectionParams();
+    const often = { "auto.commit.interval.ms": "300" };
+    return LibrdkafkaConsumer.start({
+      params,
+      group,
+      topics: [topic],
+      properties: { ...often, ...properties },
+      commits,
+    });
   }
 
   /** Resolves with how it ended. */
