@@ -37,6 +37,7 @@ const meanwhile = {
 
 /** One that is kept out would wait for as long as Sluice is there. */
 const joinMs = 12_000;
+const reportMs = 15_000;
 
 function beside(kind: keyof typeof members, what: keyof typeof meanwhile, times: number): BrokerFault {
   return {
@@ -52,10 +53,19 @@ function beside(kind: keyof typeof members, what: keyof typeof meanwhile, times:
       scene.notes.push(`the member ${commits ? "commits" : "does not commit"} and has ${member.assigned.length} of 4`);
       await sleep(1_500);
       await meanwhile[what](scene);
+      if (what === "nothing else" && member.assigned.length > 0) await isReported(scene);
       await pipeline.endMembers();
       await sleep(500);
     },
   };
+}
+
+/** Who misses rows must see that another member has them. */
+async function isReported({ pipeline, daemon, problems }: BrokerScene): Promise<void> {
+  const isSeen = async (): Promise<boolean> => ((await pipeline.health(daemon)).foreign_members?.length ?? 0) > 0;
+  await until(daemon, "to report the member beside", isSeen, reportMs).catch(() => {
+    problems.push(`a member of another kind has partitions, and ${reportMs / 1_000} s later none is reported`);
+  });
 }
 
 /** Stops the pipeline, lets an operator move its group, and resumes it. */

@@ -48,11 +48,10 @@ export function lineOf(report: KindReport): string {
   return `${line(fault.name, cells)}   ${broken.length === 0 ? "kept" : `BROKEN: ${broken.length}`}`;
 }
 
-/** What must not be, a sentence each. */
+/** What must not be, a line each: the log of a process that failed is in the log of the run. */
 export function brokenBy({ fault, audits, problems }: KindReport): string[] {
-  return [...problems, ...audits.flatMap((audit) => brokenByAudit(fault, audit))].map(
-    (text) => `${fault.name}: ${text}`,
-  );
+  const texts = [...problems, ...audits.flatMap((audit) => brokenByAudit(fault, audit))];
+  return texts.map((text) => `${fault.name}: ${text.split("\n", 1)[0]}`);
 }
 
 /** The same for one pipeline. */

@@ -10,6 +10,7 @@ import { groupFaults } from "./group-faults.ts";
 import { brokenBy, brokenByAudit, heading, type KindReport, lineOf } from "./report.ts";
 import { type BrokerServers, BrokerScene } from "./scene.ts";
 import { topicFaults } from "./topic-faults.ts";
+import type { PipelineAudit } from "./watched-pipeline.ts";
 
 /** The most important ones first. */
 export const kinds: readonly BrokerFault[] = [...groupFaults, ...brokerFaults, ...topicFaults, ...accessFaults];
@@ -58,7 +59,7 @@ export async function befallBrokers(
   for (const [at, fault] of picked.entries()) {
     const times = Math.max(1, Math.round((fault.times * faults) / allFaults));
     const random = new Random(seed + at);
-    const report = await (fault.isRepeated === true ? repeat : renew)(fault, times, { ...servers, random, log });
+    const report = await playKind(fault, times, { ...servers, random, log });
     reports.push(report);
     log(lineOf(report));
   }
@@ -72,49 +73,45 @@ interface Round extends BrokerServers {
   log: (line: string) => void;
 }
 
-/** All faults meet the same pipelines, which are counted in the end. */
-async function repeat(fault: BrokerFault, times: number, round: Round): Promise<KindReport> {
+/** Faults that leave nothing behind meet the same pipelines, which are counted in the end; each other one meets its own. */
+async function playKind(fault: BrokerFault, times: number, round: Round): Promise<KindReport> {
   const report: KindReport = { fault, faults: 0, audits: [], problems: [] };
-  await play(fault, report, round, times);
+  if (fault.isRepeated === true) await play(report, round, times);
+  else for (let time = 0; time < times; time += 1) await play(report, round, 1);
   return report;
 }
 
-/** Each fault meets pipelines of its own. */
-async function renew(fault: BrokerFault, times: number, round: Round): Promise<KindReport> {
-  const report: KindReport = { fault, faults: 0, audits: [], problems: [] };
-  for (let time = 0; time < times; time += 1) await play(fault, report, round, 1);
-  return report;
-}
-
-async function play(fault: BrokerFault, report: KindReport, round: Round, times: number): Promise<void> {
-  const { patience = usualPatience, plans, flags = [], befall } = fault;
-  const { log, ...servers } = round;
-  const begun = Date.now();
-  const problems: string[] = [];
+/** So many faults for the same pipelines. What fails is a problem of the kind, and the next one is played all the same. */
+async function play(report: KindReport, { log, ...servers }: Round, times: number): Promise<void> {
+  const { fault } = report;
+  const { plans, flags = [], patience = usualPatience } = fault;
+  const [begun, problems, audits] = [Date.now(), [] as string[], [] as PipelineAudit[]];
   let scene: BrokerScene | undefined;
-  try {
+  await noting(problems, async () => {
     scene = await BrokerScene.start({ ...servers, plans, flags });
     for (let time = 0; time < times; time += 1) {
       scene.begin();
       report.faults += 1;
-      await befall(scene);
+      await fault.befall(scene);
     }
     await scene.mend();
-    const audits = await scene.audit(patience);
-    report.audits.push(...audits);
-    for (const audit of audits) problems.push(...brokenByAudit(fault, audit));
+    audits.push(...(await scene.audit(patience)));
+  });
+  problems.push(...(scene?.problems ?? []));
+  await noting(problems, async () => scene?.mend());
+  await noting(problems, async () => scene?.clean());
+  report.audits.push(...audits);
+  report.problems.push(...problems);
+  const broken = [...problems, ...audits.flatMap((audit) => brokenByAudit(fault, audit))];
+  const took = `${((Date.now() - begun) / 1_000).toFixed(0)} s`;
+  log(`  ${[`${fault.name}, ${report.faults}: ${took}`, ...(scene?.notes ?? [])].join(", ")}`);
+  for (const text of broken) log(`    BROKEN: ${text}`);
+}
+
+async function noting(problems: string[], work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work();
   } catch (error) {
-    report.problems.push((error as Error).message);
     problems.push((error as Error).message);
-    await scene?.mend();
-  } finally {
-    report.problems.push(...(scene?.problems ?? []));
-    problems.push(...(scene?.problems ?? []));
-    await scene?.clean();
   }
-  const took = ((Date.now() - begun) / 1_000).toFixed(0);
-  const notes = (scene?.notes ?? []).map((text) => `, ${text}`).join("");
-  log(
-    `  ${fault.name}, ${report.faults}: ${took} s${notes}${problems.map((text) => `\n    BROKEN: ${text}`).join("")}`,
-  );
 }
