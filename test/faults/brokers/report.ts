@@ -24,8 +24,9 @@ const columns = {
 } as const;
 const nameWidth = 58;
 
-/** Stand-stills are the median and the longest, in seconds. */
 export const heading = line("kind", Object.keys(columns));
+export const legend =
+  "stand-still: median / longest, in seconds, of one partition that had messages to be read; its control: librdkafka's";
 
 export function lineOf(report: KindReport): string {
   const { fault, faults, audits } = report;

@@ -7,7 +7,7 @@ import { accessFaults } from "./access-faults.ts";
 import { brokerFaults } from "./broker-faults.ts";
 import type { BrokerFault } from "./fault.ts";
 import { groupFaults } from "./group-faults.ts";
-import { brokenBy, brokenByAudit, heading, type KindReport, lineOf } from "./report.ts";
+import { brokenBy, brokenByAudit, heading, type KindReport, legend, lineOf } from "./report.ts";
 import { type BrokerServers, BrokerScene } from "./scene.ts";
 import { topicFaults } from "./topic-faults.ts";
 import type { PipelineAudit } from "./watched-pipeline.ts";
@@ -64,7 +64,7 @@ export async function befallBrokers(
     log(lineOf(report));
   }
   log("");
-  for (const line of [heading, ...reports.map(lineOf)]) log(line);
+  for (const line of [heading, ...reports.map(lineOf), legend]) log(line);
   return reports.flatMap(brokenBy);
 }
 
