@@ -59,8 +59,10 @@ export function brokenBy({ fault, audits, problems }: KindReport): string[] {
 export function brokenByAudit(fault: BrokerFault, audit: PipelineAudit): string[] {
   const { messages, lost, lostOnes, doubled, strangers, end, health } = audit;
   const deadLetters = health.dead_letters.total_messages;
+  const { logs_cut, positions_skipped, positions_moved } = health.counters;
+  const counted = `counted: ${logs_cut} logs cut, ${positions_skipped} skipped, ${positions_moved} moved`;
   const claims: [boolean, string][] = [
-    [lost > 0, `${lost} of ${messages} messages are not in the table (${end}): ${lostOnes.join(", ")}`],
+    [lost > 0, `${lost} of ${messages} messages are not in the table (${end}; ${counted}): ${lostOnes.join(", ")}`],
     [doubled > 0, `${doubled} rows are doubled`],
     [strangers > 0, `${strangers} rows are of no message that was committed`],
     [deadLetters > 0, `${deadLetters} good messages are dead letters`],
