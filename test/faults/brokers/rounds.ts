@@ -19,6 +19,8 @@ export const kinds: readonly BrokerFault[] = [...groupFaults, ...brokerFaults, .
 export const allFaults = kinds.reduce((sum, { times }) => sum + times, 0);
 
 const usualPatience = 75_000;
+/** Lines of Sluice's log, after a fault that broke a promise. */
+const linesOfLog = 12;
 
 export interface RoundOptions {
   /** Faults of all kinds together, of which each kind has its share, and one at least. */
@@ -106,6 +108,7 @@ async function play(report: KindReport, { log, ...servers }: Round, times: numbe
   const took = `${((Date.now() - begun) / 1_000).toFixed(0)} s`;
   log(`  ${[`${fault.name}, ${report.faults}: ${took}`, ...(scene?.notes ?? [])].join(", ")}`);
   for (const text of broken) log(`    BROKEN: ${text}`);
+  if (broken.length > 0) for (const line of scene?.daemon.log.slice(-linesOfLog) ?? []) log(`      ${line}`);
 }
 
 async function noting(problems: string[], work: () => Promise<unknown>): Promise<void> {
