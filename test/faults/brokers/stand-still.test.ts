@@ -23,9 +23,10 @@ test("what is read at last, one after the other, is no stand-still", () => {
   expect(standStills(messages, arrivals([10, 50], [11, 60], [12, 70]), [0])).toEqual([40]);
 });
 
-test("messages belong to the span in which they were acknowledged, and those before all spans to none", () => {
+test("a stand-still counts for each span that it reaches into, and for none before all of them", () => {
   const messages = acked(0, 10, 20, 30);
-  expect(standStills(messages, arrivals([10, 19], [20, 25], [30, 37]), [15, 30])).toEqual([5, 7]);
+  expect(standStills(messages, arrivals([10, 14], [20, 25], [30, 37]), [15, 30])).toEqual([5, 7]);
+  expect(standStills(messages, arrivals([10, 14], [20, 37], [30, 38]), [15, 30])).toEqual([17, 17]);
 });
 
 test("messages that never arrive count for nothing", () => {

@@ -10,8 +10,8 @@ export type Arrivals = ReadonlyMap<number, number>;
 
 /**
  * The longest time in which a partition had an acknowledged message to be read and nothing of it arrived, for each span of
- * the load: the spans begin at `begins`, and a message belongs to the one in which it was acknowledged. Messages that never
- * arrived are not counted: they are lost, and no time tells more.
+ * the load that it reaches into; the spans begin at `begins`. Messages that never arrived are not counted: they are lost,
+ * and no time tells more.
  */
 export function standStills(acked: readonly Moment[], arrivals: Arrivals, begins: readonly number[]): number[] {
   const longest = begins.map(() => 0);
@@ -25,8 +25,11 @@ export function standStills(acked: readonly Moment[], arrivals: Arrivals, begins
     let [before, latest] = [-Infinity, -Infinity];
     for (const { at, arrival } of arrived) {
       if (arrival > latest) [before, latest] = [latest, arrival];
-      const span = begins.findLastIndex((begin) => begin <= at);
-      if (span >= 0) longest[span] = Math.max(longest[span]!, arrival - Math.max(at, before));
+      const since = Math.max(at, before);
+      for (const [span, begin] of begins.entries()) {
+        const isWithin = arrival > begin && since < (begins[span + 1] ?? Infinity);
+        if (isWithin) longest[span] = Math.max(longest[span]!, arrival - since);
+      }
     }
   }
   return longest;
