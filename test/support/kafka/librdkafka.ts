@@ -85,6 +85,7 @@ class Client {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   #said = "";
+  #isKilled = false;
 
   constructor(command: string, mode: string, options: unknown, onTold: (told: Told) => void) {
     this.#child = spawn(command, [program, mode, JSON.stringify(options)], { stdio: ["pipe", "pipe", "pipe"] });
@@ -107,8 +108,7 @@ class Client {
   async ended(): Promise<void> {
     await this.#ended;
     const { exitCode } = this.#child;
-    if (exitCode !== null && exitCode !== 0)
-      throw new Error(`librdkafka's client ended with ${exitCode}: ${this.#said}`);
+    if (exitCode !== 0 && !this.#isKilled) throw new Error(`librdkafka's client ended with ${exitCode}: ${this.#said}`);
   }
 
   /** Resolves when it has ended; kills one that does not by itself. */
@@ -120,6 +120,7 @@ class Client {
   }
 
   kill(): void {
+    this.#isKilled = true;
     this.#child.kill("SIGKILL");
   }
 }
@@ -226,9 +227,11 @@ export class LibrdkafkaProducer {
     this.#client!.tell(`rate ${perSecond}`);
   }
 
-  /** Resolves when it knows what came of each message. Safe to call twice. */
+  /** Resolves when it knows what came of each message. Safe to call twice. Throws why it has ended before. */
   async end(): Promise<void> {
-    if (!this.#client!.hasEnded) await this.#client!.end(2 * flushSeconds * 1_000);
+    const client = this.#client!;
+    if (!client.hasEnded) await client.end(2 * flushSeconds * 1_000);
+    await client.ended();
   }
 
   #hear(told: Told): void {

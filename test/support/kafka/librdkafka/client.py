@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 
@@ -53,11 +53,7 @@ def consume(options):
         error_cb=lambda error: say("error", text=str(error)),
     )
 
-    def assigned(_consumer, _partitions):
-        # A cooperative or a KIP-848 member hears only what is new: what it has then is told below.
-        return None
-
-    consumer.subscribe(options["topics"], on_assign=assigned, on_revoke=assigned, on_lost=assigned)
+    consumer.subscribe(options["topics"])
     known = None
     while True:
         order = next_of(given)
@@ -84,7 +80,7 @@ def consume(options):
 def produce(options):
     """Writes so many messages a second, in turn to each partition, until `end`; prints what came of each."""
     given = orders()
-    producer = Producer({"linger.ms": 5, **options["properties"]}, error_cb=lambda error: None)
+    producer = Producer({"linger.ms": 5, "topic.metadata.refresh.interval.ms": 1000, **options["properties"]}, error_cb=lambda error: None)
     partitions, rate, padding = options["partitions"], options["perSecond"], "x" * options.get("padding", 0)
 
     def told(message_id, partition):
@@ -112,6 +108,11 @@ def produce(options):
                 producer.produce(options["topic"], value, partition=partition, on_delivery=told(message_id, partition))
             except BufferError:
                 # Nothing of it was written: it is asked for again.
+                break
+            except KafkaException as failure:
+                # A partition that was added a moment ago is not known yet.
+                if failure.args[0].code() != KafkaError._UNKNOWN_PARTITION:
+                    raise
                 break
             message_id, due = message_id + 1, due + 1 / rate
         if rate == 0:
