@@ -32,7 +32,8 @@ export async function newCertificate(
   const { files } = await certificates();
   const name = `${of}-${randomBytes(4).toString("hex")}`;
   const names = of === "server" ? ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"] : [];
-  await sign(folder, name, names, dirname(files.ca));
+  // Brokers refuse one for another subject while they run.
+  await sign(folder, name, names, { ca: dirname(files.ca), subject: of });
   const text = (end: string): Promise<string> => readFile(join(folder, `${name}.${end}`), "utf8");
   const [cert, key] = [await text("pem"), await text("key")];
   const both = join(folder, `${name}.both.pem`);
@@ -53,9 +54,14 @@ async function makeAll(folder: string): Promise<void> {
   }
 }
 
-/** @param ca the folder of the CA. */
-async function sign(folder: string, name: string, extensions: string[], ca = folder): Promise<void> {
-  await request(folder, name, name, [...extensions, "-out", `${name}.csr`]);
+/** By the CA of a folder, the same one by default. */
+async function sign(
+  folder: string,
+  name: string,
+  extensions: string[],
+  { ca = folder, subject = name } = {},
+): Promise<void> {
+  await request(folder, name, subject, [...extensions, "-out", `${name}.csr`]);
   const signer = ["-CA", join(ca, "ca.pem"), "-CAkey", join(ca, "ca.key"), "-CAcreateserial"];
   const terms = ["-days", "3650", "-copy_extensions", "copy"];
   await openssl(folder, ["x509", "-req", "-in", `${name}.csr`, ...signer, ...terms, "-out", `${name}.pem`]);
