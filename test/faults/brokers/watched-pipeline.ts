@@ -78,6 +78,7 @@ const firstOfTransactions = 1_000_000_000;
 const named = 5;
 /** Without a new row for so long, nothing more comes of what the group has passed. */
 const restMs = 5_000;
+const patienceForControl = 30_000;
 const passed = "passed by the group";
 
 const byAcks: Record<PipelinePlan["acks"], Record<string, string>> = {
@@ -249,6 +250,9 @@ export class WatchedPipeline {
     const there = new Set(records.map(({ id }) => id));
     const isKnown = (id: number): boolean => there.has(id) || (this.plan.mayLose === true && id < produced);
     const lost = this.#missing(records, counts);
+    await until(daemon, "while the control read", () => this.#controlHas(records), patienceForControl).catch(
+      () => undefined,
+    );
     const arrivalsOfControl = arrivalsOf(this.control.records);
     return {
       messages: records.length,
@@ -297,6 +301,11 @@ export class WatchedPipeline {
       properties: { ...often, ...properties },
       commits,
     });
+  }
+
+  #controlHas(records: readonly Omit<ClientRecord, "at">[]): boolean {
+    const found = arrivalsOf(this.control.records);
+    return records.every(({ id }) => found.has(id));
   }
 
   /** Resolves with how it ended. */
