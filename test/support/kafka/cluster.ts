@@ -306,15 +306,15 @@ export class KafkaCluster extends TestKafka {
 
   /** Looks again and again until it is so; what the look throws meanwhile is no answer yet. */
   async #until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-    let cause: unknown;
+    let cause = new Error("it is not so");
     for (const end = Date.now() + patienceMs; Date.now() < end; await sleep(lookMs)) {
       try {
         if (await isSo()) return;
       } catch (error) {
-        cause = error;
+        cause = error as Error;
       }
     }
-    throw new Error(`waited in vain until ${what}: ${String(cause ?? "it is not so")}`, { cause });
+    throw new Error(`waited in vain until ${what}: ${cause.message}`, { cause });
   }
 
   /** What keeps it from being whole; empty where nothing does. */
