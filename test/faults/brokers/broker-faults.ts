@@ -110,7 +110,8 @@ export const brokerFaults: readonly BrokerFault[] = [
   withoutLeader("Sluice restarts", (scene) => scene.restart()),
   elsewhere,
   withoutLeader("its group is rebalanced", async ({ pipeline }) => {
-    const member = await pipeline.addMember("kafkajs", false);
+    // kafkajs does not join for a topic with such a partition.
+    const member = await pipeline.addMember({ "group.protocol": "consumer" }, false);
     await sleep(3_000);
     await member.end();
   }),
