@@ -134,12 +134,16 @@ export interface SourceNotes {
    */
   topicIds?: Record<string, string[]>;
   cutLogs?: Record<Feed, CutLog>;
+  /** Where partitions begin that had no leader when their topic was first read: as `x-sluice.start` has it. */
+  starts?: Record<Feed, string>;
 }
 
 /** Where a pipeline stands. */
 export interface Progress {
   /** The last position that is final, by feed. A feed that is not here has none yet. */
   positions: Record<Feed, Offset>;
+  /** The epoch of what is at a position of a feed (see `Chunk`), as long as that is its position. */
+  epochs?: Record<Feed, { at: Offset; epoch: number }>;
   /**
    * Where a person has moved feeds to: the last position that counts as final there. It takes effect when no batch is
    * pending any more.
@@ -251,6 +255,22 @@ export function nextPosition(
     .flatMap((record) => rangesOf(record).filter((range) => range.feed === feed));
   const last = Math.max(positions[feed] ?? -Infinity, ...held.map((range) => range.last));
   return last === -Infinity ? undefined : last + 1;
+}
+
+/** The epoch of what is before an offset, which is final or held by a pending batch; undefined where it is not known. */
+export function epochBefore(
+  offset: Offset,
+  feed: Feed,
+  { positions, epochs = {} }: Progress,
+  pending: readonly Pick<BatchRecord, "madeOf">[],
+): number | undefined {
+  const at = offset - 1;
+  const held = pending
+    .filter(holdsPositions)
+    .flatMap(rangesOf)
+    .find((range) => range.feed === feed && range.last === at);
+  if (held !== undefined) return held.epoch;
+  return positions[feed] === at && epochs[feed]?.at === at ? epochs[feed].epoch : undefined;
 }
 
 /** The write of a batch to the table; undefined where it has not written there. */

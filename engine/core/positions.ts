@@ -37,6 +37,8 @@ export interface PositionRange {
   first: Offset;
   last: Offset;
   count: number;
+  /** See `Chunk`: that of `last`. */
+  epoch?: number;
 }
 
 /**
@@ -47,6 +49,11 @@ export interface Chunk {
   /** Their `position` is the offset in their feed, until a batch takes them: then it is their place. */
   events: Event[];
   last: Offset;
+  /**
+   * Who had written the feed up to `last`, where several may: a number that rises with each (the elections of a partition).
+   * What has the same offset and another epoch is another event.
+   */
+  epoch?: number;
 }
 
 /** A range as logs and errors print it; `nameOf` names its feed. */
@@ -71,11 +78,13 @@ export class Places {
   }
 
   /** Gives the events of a chunk their places: from then on these are their positions. */
-  take({ feed, events, last }: Chunk): void {
+  take({ feed, events, last, epoch }: Chunk): void {
     const index = this.#indexOf(feed, events[0]?.position ?? last);
     const range = this.ranges[index]!;
     if (range.count === 0 && events.length > 0) range.first = events[0]!.position;
     range.last = last;
+    if (epoch !== undefined) range.epoch = epoch;
+    else if (range.epoch !== undefined) delete range.epoch;
     range.count += events.length;
     const shift = index * room - range.base;
     if (shift === 0) return;

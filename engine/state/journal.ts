@@ -230,6 +230,7 @@ export class StoreJournal implements Journal {
       batch,
       clock,
       positions: finalBy(record),
+      epochs: epochsBy(record),
       ...(written && { written }),
       ...(joined !== undefined && { joined }),
     });
@@ -283,10 +284,11 @@ export class StoreJournal implements Journal {
   /** Numbers and positions only grow; the clock is that of the newest batch. */
   #advance(pipeline_id: string, to: Omit<Progress, "positions"> & { positions?: Progress["positions"] }): void {
     const now = this.progress(pipeline_id);
-    const { written = now.written, joined = now.joined, positions = {} } = to;
+    const { written = now.written, joined = now.joined, positions = {}, epochs = {} } = to;
     this.#progress.putSync(pipeline_id, {
       ...now,
       positions: { ...now.positions, ...later(now.positions, positions) },
+      ...(Object.keys(epochs).length > 0 && { epochs: { ...now.epochs, ...epochs } }),
       batch: Math.max(now.batch, to.batch),
       clock: to.batch > now.batch ? to.clock : now.clock,
       ...(written === undefined ? {} : { written }),
@@ -338,6 +340,14 @@ function amountOf(rejections: readonly Rejection[]): LetterAmount {
 function finalBy(record: BatchRecord): Progress["positions"] {
   if (!holdsPositions(record)) return {};
   return Object.fromEntries(rangesOf(record).map(({ feed, last }) => [feed, last]));
+}
+
+function epochsBy(record: BatchRecord): NonNullable<Progress["epochs"]> {
+  if (!holdsPositions(record)) return {};
+  const known = rangesOf(record).flatMap(({ feed, last, epoch }) =>
+    epoch === undefined ? [] : [{ feed, last, epoch }],
+  );
+  return Object.fromEntries(known.map(({ feed, last: at, epoch }) => [feed, { at, epoch }]));
 }
 
 /** The rejections of a batch, each with the offset that its event has in its feed. */

@@ -222,11 +222,39 @@ export const plantedFaults: readonly PlantedFault[] = [
     edits: [
       {
         file: "engine/sources/kafka/group/membership.ts",
-        find: `    await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
-    if (!isCurrent()) return;`,
-        replace: `    onHeld(held);
-    await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
-    if (!isCurrent()) return;`,
+        find: `    await this.commit(placed);`,
+        replace: `    this.#hold(new Set(placed.keys()));
+    await this.commit(placed);`,
+      },
+    ],
+  },
+  {
+    name: "members that cannot be read taken for none",
+    edits: [
+      {
+        file: "engine/sources/kafka/group/group.ts",
+        find: `return found.isAbsent === true && committed.length === 0 ? [] : undefined;`,
+        replace: `return [];`,
+      },
+    ],
+  },
+  {
+    name: "a log taken for the one that was read",
+    edits: [
+      {
+        file: "engine/sources/kafka/brokers/divergences.ts",
+        find: `else if (end.epoch < epoch || end.end < next)`,
+        replace: `else if (end.end < 0)`,
+      },
+    ],
+  },
+  {
+    name: "a partition without a leader that all others wait for",
+    edits: [
+      {
+        file: "engine/sources/kafka/group/group.ts",
+        find: `partitions.every(({ missing }) => missing !== undefined)`,
+        replace: `partitions.some(({ missing }) => missing !== undefined)`,
       },
     ],
   },

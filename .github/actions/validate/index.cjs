@@ -89,6 +89,36 @@ var init_terminal = __esm({
   }
 });
 
+// schemas/broker-address.ts
+function readBrokerAddress(text5) {
+  const [, ipv6, name3, digits2] = spelled.exec(text5) ?? [];
+  const host2 = ipv6 === void 0 ? name3?.toLowerCase() : canonicalIPv6(ipv6);
+  const port = Number(digits2);
+  return host2 === void 0 || port < 1 || port > 65535 ? void 0 : { host: host2, port };
+}
+function canonicalBroker(text5) {
+  const address = readBrokerAddress(text5);
+  if (address === void 0) return text5.trim().toLowerCase();
+  const host2 = withoutRoot(address.host);
+  return `${host2.includes(":") ? `[${host2}]` : host2}:${address.port}`;
+}
+function withoutRoot(host2) {
+  return host2.replace(/\.$/, "");
+}
+function canonicalIPv6(text5) {
+  if (!(0, import_node_net.isIPv6)(text5)) return void 0;
+  const [address, ...zone2] = text5.split("%");
+  return [new URL(`http://[${address}]`).hostname.slice(1, -1), ...zone2].join("%");
+}
+var import_node_net, spelled;
+var init_broker_address = __esm({
+  "schemas/broker-address.ts"() {
+    "use strict";
+    import_node_net = require("node:net");
+    spelled = /^(?:\[([^\]]+)\]|((?:[\w-]+\.)*[\w-]+\.?)):(\d{1,5})$/;
+  }
+});
+
 // schemas/duration.ts
 function parseDuration(text5) {
   if (text5.length > textLimit) return void 0;
@@ -427,7 +457,7 @@ var init_pipeline_v3_schema = __esm({
           additionalProperties: false,
           properties: {
             brokers: {
-              description: "Addresses, host:port.",
+              description: "Addresses, host:port; those of IPv6 in brackets, [::1]:9092.",
               examples: [["kafka-1:9092", "kafka-2:9092"]],
               "x-effect": "restart",
               type: "array",
@@ -1867,7 +1897,7 @@ var init_annotations = __esm({
 
 // schemas/secret-fields.ts
 function referencesIn(text5) {
-  return [...text5.matchAll(spelled)].flatMap(
+  return [...text5.matchAll(spelled2)].flatMap(
     ([found2, scheme, name3 = ""]) => scheme === "env" || scheme === "file" ? [{ text: found2, scheme, name: name3 }] : []
   );
 }
@@ -1894,17 +1924,18 @@ function hostsOf({ sources, sink }, [part2, index, group]) {
   const source = sources[Number(index)];
   if (source?.type !== "kafka") return [];
   if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
-  return source.connection_params.brokers.map((broker) => broker.replace(/:\d+$/, ""));
+  return source.connection_params.brokers.map((broker) => withoutRoot(readBrokerAddress(broker)?.host ?? broker));
 }
 function hostOfUrl(url) {
   return URL.canParse(url) ? new URL(url).hostname : url;
 }
-var spelled;
+var spelled2;
 var init_secret_fields = __esm({
   "schemas/secret-fields.ts"() {
     "use strict";
     init_annotations();
-    spelled = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
+    init_broker_address();
+    spelled2 = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
   }
 });
 
@@ -11358,6 +11389,7 @@ var init_pipeline_tests = __esm({
 var init_schemas = __esm({
   "schemas/index.ts"() {
     "use strict";
+    init_broker_address();
     init_duration();
     init_dedup_key();
     init_annotations();
@@ -11465,6 +11497,7 @@ var init_codes = __esm({
       COLUMN_MISMATCH: error("A field cannot feed a column of this type."),
       ALIAS_CONFLICT: error("Two spellings of one setting have different values."),
       STORAGE: error("Storage is set for a source without dedup; only dedup needs it."),
+      BROKER: error("The address of a Kafka broker is not of the form host:port or [IPv6]:port."),
       NOT_READY: error(
         "With `sluice validate --resolve`: a secret, a login, a table or a topic of a pipeline is not there, or not as it needs it."
       ),
@@ -11479,7 +11512,6 @@ var init_codes = __esm({
       UNREACHABLE: warning("With `sluice validate --resolve`: a server of a pipeline did not answer."),
       REFERENCE: warning("A text holds `${NAME}`, which is no reference: variables begin with `var:`."),
       NO_PASSWORD: warning("The user of the sink has no password."),
-      BROKER: warning("The address of a Kafka broker is not of the form host:port."),
       SASL: warning("Protocol and mechanism of a Kafka connection do not match."),
       TLS: warning("TLS is configured incompletely, or without a check of the certificate."),
       PORT_GUESSED: warning("The HTTP port of ClickHouse is derived from the native one, because http_port is missing."),
@@ -23470,6 +23502,7 @@ var kafka;
 var init_kind = __esm({
   "engine/sources/kafka/kind.ts"() {
     "use strict";
+    init_broker_address();
     init_connections();
     init_feed();
     kafka = {
@@ -23485,7 +23518,7 @@ var init_kind = __esm({
         of: ({ topic }) => topic,
         ofFeed: (feed) => kafkaPartition(feed)?.topic
       },
-      serversOf: ({ connection_params: { brokers: brokers2 } }) => brokers2.map((address) => ({ field: "connection_params.brokers", address })),
+      serversOf: ({ connection_params: { brokers: brokers2 } }) => brokers2.flatMap((broker) => readBrokerAddress(broker) ?? []).map((address) => ({ field: "connection_params.brokers", ...address })),
       fieldsOf: ({ schema_fields }) => schema_fields,
       declaredFieldsOf: ({ schema_fields }) => schema_fields,
       obstacleOf: connectionObstacle
@@ -23663,15 +23696,32 @@ var init_endpoint = __esm({
 });
 
 // engine/peers/foreign-text.ts
+function foreignText(value) {
+  try {
+    const text5 = typeof value === "string" ? value : messageOf(value) || String(value);
+    return text5.length <= longestRead ? text5 : `a text of ${text5.length} characters`;
+  } catch {
+    return "a value without a text";
+  }
+}
 function oneLine(text5) {
-  return text5.replaceAll(/\s+/g, " ").trim().replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, escaped2);
+  return foreignText(text5).replaceAll(/\s+/g, " ").trim().replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, escaped2);
+}
+function messageOf(value) {
+  if (!(value instanceof Error)) return "";
+  const addresses = value instanceof AggregateError ? value.errors.slice(0, mostAddresses) : [];
+  const messages = [value, ...addresses].map((error2) => error2.message);
+  return messages.filter((message) => typeof message === "string" && message !== "").join("; ");
 }
 function escaped2(character) {
   return `\\u${character.codePointAt(0).toString(16).padStart(4, "0")}`;
 }
+var longestRead, mostAddresses;
 var init_foreign_text = __esm({
   "engine/peers/foreign-text.ts"() {
     "use strict";
+    longestRead = 1 << 24;
+    mostAddresses = 4;
   }
 });
 
@@ -23682,7 +23732,7 @@ function hiding(secrets2, replacement = mark2) {
   const hexadecimal2 = byLength(Array.from(known2, (secret2) => Buffer.from(secret2).toString("hex")));
   const encoded = byLength([...known2].flatMap(base64Parts));
   return (text5) => {
-    let shown6 = text5;
+    let shown6 = foreignText(text5);
     for (const secret2 of plain4) shown6 = shown6.replaceAll(secret2, replacement);
     for (const digits2 of hexadecimal2) shown6 = replacedInAnyCase(shown6, digits2, replacement);
     for (const part2 of encoded) shown6 = withoutRuns(shown6, part2, replacement);
@@ -23759,6 +23809,7 @@ var mark2, fewestCharacters, fewestOfBase64, inUrl, inSshUrl;
 var init_hidden_secrets = __esm({
   "engine/peers/hidden-secrets.ts"() {
     "use strict";
+    init_foreign_text();
     mark2 = "***";
     fewestCharacters = 3;
     fewestOfBase64 = 6;
@@ -24661,22 +24712,26 @@ function* idle(connection2) {
 }
 function* brokers(connection2) {
   for (const broker of connection2.get("brokers").items()) {
-    if (broker.isBlank || broker.isReference || isAddress(broker.text ?? "")) continue;
+    const { text: text5 = "" } = broker;
+    if (broker.isBlank || broker.isReference || readBrokerAddress(text5) !== void 0) continue;
+    const meant = meantAddress(text5);
     yield broker.problem("BROKER", {
-      expected: "host:port, such as kafka-1:9092",
+      expected: "host:port or [IPv6]:port with a port from 1 to 65535, such as kafka-1:9092",
       found: found(broker.value, broker.path),
-      suggestion: /^[\w.-]+$/.test(broker.text ?? "") ? `write "${broker.text}:9092"` : void 0
+      suggestion: meant && `write "${meant}"`
     });
   }
 }
-function isAddress(text5) {
-  const [, port = ""] = /^(?:[\w.-]+|\[[\da-fA-F:.]+\]):(\d{1,5})$/.exec(text5) ?? [];
-  return Number(port) >= 1 && Number(port) <= 65535;
+function meantAddress(text5) {
+  const bare3 = text5.trim().replace(/^[a-z][\w+.-]*:\/\//i, "").replace(/\/$/, "");
+  const bracketed = bare3.replace(/^([^[].*:.*):(\d+)$/, "[$1]:$2");
+  return [bare3, bracketed, `${bare3}:9092`, `[${bare3}]:9092`].find((one2) => readBrokerAddress(one2) !== void 0);
 }
 var kafkaRules, password, kerberos, needs, begin, ofTls;
 var init_kafka = __esm({
   "reconciler/validate/rules/kafka.ts"() {
     "use strict";
+    init_schemas();
     init_problem();
     kafkaRules = [
       eachConnection(noKerberos),
@@ -25028,10 +25083,10 @@ function* misplacedReference(view, text5) {
   });
 }
 function* unresolvedReference(view, text5) {
-  const [spelled2 = "", name3] = unresolved.exec(text5) ?? [];
+  const [spelled3 = "", name3] = unresolved.exec(text5) ?? [];
   yield view.problem("REFERENCE", {
     expected: "a variable such as ${var:NAME}, or $${ for a plain ${",
-    found: printable2(spelled2),
+    found: printable2(spelled3),
     suggestion: `did you mean \${var:${name3}}?`
   });
 }
@@ -25760,13 +25815,14 @@ function columnText({ text: text5 = "" }) {
 function brokersOf(root) {
   const sources = root.sources("kafka").slice(0, joins(root) ? 2 : 1);
   const brokers2 = sources.flatMap((source) => source.get("connection_params", "brokers").items(mostBrokers));
-  return brokers2.flatMap(({ text: text5 }) => text5?.trim().toLowerCase() ?? []);
+  return brokers2.flatMap(({ text: text5 }) => text5 === void 0 ? [] : canonicalBroker(text5));
 }
 var import_node_crypto3, mostDependencies, mostColumns, mostBrokers, longestColumn, longestMapping, pattern2;
 var init_claims = __esm({
   "reconciler/validate/claims.ts"() {
     "use strict";
     import_node_crypto3 = require("node:crypto");
+    init_schemas();
     init_view();
     init_feeds();
     mostDependencies = 100;
@@ -27282,13 +27338,13 @@ function withVariables(document2, variables) {
   const replaced3 = document2.replacing((scalar3, path2) => {
     if (typeof scalar3.value !== "string" || !scalar3.value.includes("${var:") || room < 0) return scalar3;
     const text5 = scalar3.value;
-    const found2 = [...text5.matchAll(references)].filter(([spelled2]) => spelled2 !== "$${");
+    const found2 = [...text5.matchAll(references)].filter(([spelled3]) => spelled3 !== "$${");
     if (found2.length === 0) return scalar3;
     room -= Math.max(text5.length, lengthWith(text5, found2, variables));
     const wrong = room < 0 ? [tooLong(document2, path2)] : problemsOf2(document2, path2, found2, variables);
     for (const one2 of wrong) problems.push(one2);
     if (wrong.length > 0) return scalar3;
-    const value = text5.replaceAll(references, (spelled2, name3) => variables.get(name3 ?? "") ?? spelled2);
+    const value = text5.replaceAll(references, (spelled3, name3) => variables.get(name3 ?? "") ?? spelled3);
     const isWhole = found2[0]?.[0] === text5;
     const made3 = { ...scalar3, value, variables: [...new Set(found2.map(([, name3 = ""]) => name3))] };
     return isWhole ? typed3(made3, value, typesAt(path2)) : made3;
@@ -27297,7 +27353,7 @@ function withVariables(document2, variables) {
 }
 function lengthWith(text5, found2, variables) {
   let length = text5.length;
-  for (const [spelled2, name3 = ""] of found2) length += (variables.get(name3)?.length ?? spelled2.length) - spelled2.length;
+  for (const [spelled3, name3 = ""] of found2) length += (variables.get(name3)?.length ?? spelled3.length) - spelled3.length;
   return length;
 }
 function tooLong(document2, path2) {
@@ -27312,10 +27368,10 @@ function problemsOf2(document2, path2, found2, variables) {
   }
   return problems;
 }
-function problemOf2(document2, path2, { 0: spelled2, 1: name3 = "", index }, variables) {
+function problemOf2(document2, path2, { 0: spelled3, 1: name3 = "", index }, variables) {
   const place = document2.placeInside(path2, index ?? 0);
-  const say = (expected3, suggestion2) => problem("VARIABLE", place, { path: path2, expected: expected3, found: printable2(spelled2), suggestion: suggestion2 });
-  if (!isVariableName(name3) || !spelled2.endsWith("}"))
+  const say = (expected3, suggestion2) => problem("VARIABLE", place, { path: path2, expected: expected3, found: printable2(spelled3), suggestion: suggestion2 });
+  if (!isVariableName(name3) || !spelled3.endsWith("}"))
     return say("${var:NAME} with a name of letters, digits and _, or $${ for a plain ${");
   if (isSecret(path2))
     return say("a reference to a secret, since variables are shown", `write \${env:${name3}} or \${file:/path}`);
@@ -35064,8 +35120,8 @@ function beginsOtherwise({ topic, consumer_group_initial_offset }, before) {
   });
 }
 function shareBroker(a, b3) {
-  const addresses = new Set(a.connection_params.brokers.map((broker) => broker.trim().toLowerCase()));
-  return b3.connection_params.brokers.some((broker) => addresses.has(broker.trim().toLowerCase()));
+  const addresses = new Set(a.connection_params.brokers.map(canonicalBroker));
+  return b3.connection_params.brokers.some((broker) => addresses.has(canonicalBroker(broker)));
 }
 function namesOf(sources) {
   return sources.map(({ topic }) => topic);
@@ -35074,6 +35130,7 @@ var init_kafka2 = __esm({
   "reconciler/plan/decide/kafka.ts"() {
     "use strict";
     init_language();
+    init_schemas();
   }
 });
 
@@ -41735,8 +41792,8 @@ var init_work_tree = __esm({
        * SourceError where there is none.
        */
       async commit(name3) {
-        for (const spelled2 of [name3, `refs/remotes/origin/${name3}`]) {
-          const found2 = await this.#line("rev-parse", "--verify", "--quiet", "--end-of-options", `${spelled2}^{commit}`);
+        for (const spelled3 of [name3, `refs/remotes/origin/${name3}`]) {
+          const found2 = await this.#line("rev-parse", "--verify", "--quiet", "--end-of-options", `${spelled3}^{commit}`);
           if (found2 !== void 0) return found2;
         }
         throw new SourceError(
@@ -43143,14 +43200,14 @@ var init_yaml_document = __esm({
 
 // reconciler/listeners/address.ts
 function isLoopback(address) {
-  return loopback.check(address, (0, import_node_net.isIPv6)(address) ? "ipv6" : "ipv4");
+  return loopback.check(address, (0, import_node_net2.isIPv6)(address) ? "ipv6" : "ipv4");
 }
-var import_node_net, loopback;
+var import_node_net2, loopback;
 var init_address = __esm({
   "reconciler/listeners/address.ts"() {
     "use strict";
-    import_node_net = require("node:net");
-    loopback = new import_node_net.BlockList();
+    import_node_net2 = require("node:net");
+    loopback = new import_node_net2.BlockList();
     loopback.addSubnet("127.0.0.0", 8);
     loopback.addAddress("::1", "ipv6");
   }

@@ -4,6 +4,7 @@ import type { Readiness } from "../../core/readiness.ts";
 import type { Hide } from "../../peers/hidden-secrets.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { Brokers } from "./brokers/brokers.ts";
+import type { KafkaClient } from "./brokers/client.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom, needsOperator, TopicFailure } from "./brokers/failures.ts";
 import type { KafkaSettings } from "./brokers/settings.ts";
@@ -47,15 +48,16 @@ async function checkCluster(
   }
 }
 
-async function ask(brokers: Brokers, sources: Connected, hide: Hide): Promise<string | Readiness> {
+async function ask(brokers: KafkaClient, sources: Connected, hide: Hide): Promise<string | Readiness> {
   try {
-    await brokers.connect();
-    for (const { topic } of sources) {
+    const topics = sources.map(({ topic }) => topic);
+    const cluster = await brokers.cluster(topics);
+    for (const topic of topics) {
       await brokers.leaders(topic).catch((error: unknown) => {
         throw new TopicFailure(topic, error);
       });
     }
-    return await brokers.clusterId(sources[0].topic);
+    return cluster;
   } catch (error) {
     return { kind: needsOperator(error) ? "refused" : "unreachable", text: `Kafka: ${failureText(error, hide)}` };
   }

@@ -8,6 +8,7 @@ import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Hide } from "../../peers/hidden-secrets.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { Brokers } from "./brokers/brokers.ts";
+import type { KafkaClient } from "./brokers/client.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom, SourceFailures, waysOutOfKafka } from "./brokers/failures.ts";
 import { settingsWithin, type KafkaSettings } from "./brokers/settings.ts";
@@ -56,7 +57,7 @@ export class KafkaSource implements Source {
   readonly #hide: Hide;
   readonly #positions: KafkaPositions;
   readonly #group: Group;
-  readonly #brokers: Brokers;
+  readonly #brokers: KafkaClient;
   readonly #opening: Opening;
   readonly #pause: SourcePause;
   readonly #failures: SourceFailures;
@@ -89,11 +90,11 @@ export class KafkaSource implements Source {
     const client = kafkaClient(connection, clientId(identity, 0), log, socketFactory);
     this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
     this.#brokers = new Brokers(client, settings);
-    this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
+    this.#group = new Group(this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
     this.#pause = options.pause;
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#turn());
     this.#opening = new Opening({ ...options, hide: this.#hide }, this.#group, this.#positions, ({ partitions }) => {
-      for (const { feed, high } of partitions) this.#lag.end(feed, high);
+      for (const { feed, ends } of partitions) if (ends !== undefined) this.#lag.end(feed, ends.high);
       this.#lag.waits(this.#positions.feeds);
     });
     this.#failures = new SourceFailures(pipeline_id, telemetry, this.#hide);
@@ -130,7 +131,7 @@ export class KafkaSource implements Source {
     const buffer = this.#buffer!;
     this.#positions.began();
     const partitions = new HeldPartitions({
-      brokers: this.#brokers,
+      client: this.#brokers,
       topics,
       settings,
       linger: lingerFor(this.#options.maxDelay),
@@ -223,7 +224,7 @@ export class KafkaSource implements Source {
     await Promise.allSettled([this.#partitions?.stop(), this.#membership?.leave()]);
     this.#failures.clearAll();
     this.#pause.leave();
-    await Promise.allSettled([this.#group.close(), this.#brokers.close()]);
+    await Promise.allSettled([this.#brokers.close()]);
   }
 
   #joining(partitions: HeldPartitions, topics: readonly string[]): Membership {
@@ -241,7 +242,8 @@ export class KafkaSource implements Source {
       signals: this.#signals!,
       hide: this.#hide,
       member: (number) => ({
-        kafka: kafkaClient(connection, clientId(identity, number), log, socketFactory),
+        client: new Brokers(kafkaClient(connection, clientId(identity, number), log, socketFactory), settings),
+        leaving: this.#brokers,
         groupId,
         topics,
         settings,
@@ -250,7 +252,7 @@ export class KafkaSource implements Source {
         partitions.hold(feeds);
         this.#lag.held(feeds);
       },
-      onDisowned: () => this.#ownerCheck.doubt(),
+      onDoubt: () => this.#ownerCheck.doubt(),
     });
   }
 

@@ -3,6 +3,7 @@ import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import { NewestEvents, type SourceSample } from "../../event/newest-events.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { Brokers } from "./brokers/brokers.ts";
+import type { KafkaClient } from "./brokers/client.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom, TopicFailure } from "./brokers/failures.ts";
 import type { KafkaSettings } from "./brokers/settings.ts";
@@ -72,14 +73,25 @@ async function sampleCluster(
   }
 }
 
-async function partsOf(brokers: Brokers, sources: readonly KafkaSourceConfig[], signal: AbortSignal): Promise<Part[]> {
+/** Of the partitions that are led. */
+async function partsOf(
+  brokers: KafkaClient,
+  sources: readonly KafkaSourceConfig[],
+  signal: AbortSignal,
+): Promise<Part[]> {
   const parts: Part[] = [];
   for (const { topic } of sources) {
     try {
-      for (const partition of (await brokers.leaders(topic)).keys()) {
-        signal.throwIfAborted();
-        const [earliest, end] = [await brokers.earliest(topic, partition), await brokers.end(topic, partition)];
-        if (end > earliest) parts.push({ topic, partition, earliest, end, share: 0 });
+      const places = [...(await brokers.leaders(topic)).keys()].map((partition) => ({ topic, partition }));
+      const firsts = await brokers.offsets(places, "first");
+      signal.throwIfAborted();
+      const ends = await brokers.offsets(places, "end");
+      for (const [index, place] of places.entries()) {
+        const [earliest, end] = [firsts[index]!, ends[index]!];
+        const failure = [earliest, end].find((one) => one instanceof Error);
+        if (failure !== undefined && places.length === 1) throw failure;
+        if (typeof earliest !== "number" || typeof end !== "number") continue;
+        if (end > earliest) parts.push({ ...place, earliest, end, share: 0 });
       }
     } catch (error) {
       throw new TopicFailure(topic, error);

@@ -70,6 +70,8 @@ export interface PlainBatch {
   isTransactional?: boolean;
   isControl?: boolean;
   producerId?: number;
+  /** The election in which it was written. */
+  epoch?: number;
   count?: number;
   /** When its first record was written, in milliseconds since the epoch. */
   time?: number;
@@ -84,11 +86,11 @@ export interface Compression {
 const uncompressed: Compression = { codec: 0, compress: (bytes) => bytes };
 
 export function plainBatchBytes(batch: PlainBatch, { codec, compress } = uncompressed): Buffer {
-  const { baseOffset = 0, records = [], producerId = -1, time = 1_700_000_000_000 } = batch;
+  const { baseOffset = 0, records = [], producerId = -1, epoch = 7, time = 1_700_000_000_000 } = batch;
   const { lastDelta = records.at(-1)?.delta ?? 0, count = records.length } = batch;
   const attributes = codec | (batch.isTransactional === true ? 0x10 : 0) | (batch.isControl === true ? 0x20 : 0);
   const rest = Buffer.concat([
-    int32(7),
+    int32(epoch),
     int8(2),
     int32(0),
     int16(attributes),

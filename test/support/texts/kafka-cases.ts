@@ -1,5 +1,6 @@
 import { TargetPolicy, targetNotAllowed } from "../../../engine/peers/targets.ts";
-import { brokerError, noLeader } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { noLeader } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { brokerError } from "../../../engine/sources/kafka/brokers/requests.ts";
 import { Answers } from "../../../engine/sources/kafka/brokers/answers.ts";
 import {
   mismatch,
@@ -57,8 +58,9 @@ export const sources: PauseSection = {
   class: "source",
   cases: [
     source("no broker answers", "fetch", () => connect),
+    source("a broker is gone", "fetch from broker 2", () => connect),
     source("the topic does not exist", "the consumer group", () => new TopicFailure("orders", brokerError(3))),
-    source("the user may not read the topic", "fetch", () => brokerError(29)),
+    source("the user may not read the topic", partitionText(feed), () => brokerError(29)),
     source("the user may not use the consumer group", "member 1 of the consumer group", () =>
       Object.assign(brokerError(30), { group: "sluice-consumer-group-48f6d6b1" }),
     ),
@@ -95,7 +97,7 @@ export const sources: PauseSection = {
       const refused = thrownBy(() => new TargetPolicy({ allowed: ["kafka:9092"] }).check("10.0.0.7", 9092)) as Error;
       return Object.assign(new Error(refused.message), { code: targetNotAllowed });
     }),
-    source("a partition has no leader", "fetch", () => noLeader(feed)),
+    source("a partition has no leader", partitionText(feed), () => noLeader(feed)),
     source("something else than a broker answers at the port", "fetch", () =>
       thrownBy(() => new Answers().read(Buffer.from("HTTP/1.1 400 Bad Request"), 4, () => undefined)),
     ),
@@ -119,7 +121,8 @@ const earlier = { dataDir: own.dataDir, run: "00000001" };
 
 /** A group of which Sluice has read partition 0 up to offset 50. */
 function owned(members: string[], committed?: { offset: number; metadata: string }): PauseText {
-  const partitions = [{ feed, low: 0, high: 100, ...(committed !== undefined && { committed }) }];
+  const stands = committed === undefined ? {} : { committed: { ...committed, isByConsumer: false } };
+  const partitions = [{ feed, ends: { low: 0, high: 100 }, ...stands }];
   const known = {
     groupId: "orders",
     identity: { ...own, earlier: new Set([earlier.run]) },
@@ -159,9 +162,15 @@ async function lost(low: number, high: number, recreated: object[] = []): Promis
     recreated: () => recreated,
     noteCut: () => Promise.resolve(),
   };
-  const state = { cluster: "cluster", partitions: [{ feed, low, high }], members: ["member"], topicIds: new Map() };
+  const state = {
+    cluster: "cluster",
+    partitions: [{ feed, ends: { low, high } }],
+    members: ["member"],
+    topicIds: new Map(),
+  };
   const brokers = {
     read: () => Promise.resolve(state),
+    divergences: () => Promise.resolve(new Map()),
     wait: (found: string) => {
       text = found;
       return Promise.reject(new Error("waited"));

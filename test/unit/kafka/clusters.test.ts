@@ -203,7 +203,7 @@ describe("a journal that several readers share", () => {
         { notes: { ...seenToo, topicIds: { ...seenToo.topicIds, "b/t": ["2", "3"] } } },
       ),
     ]);
-    expect(journal.notes).toEqual({ topicIds: { "a/t": ["1"], "b/t": ["2", "3"] }, cutLogs: {} });
+    expect(journal.notes).toEqual({ topicIds: { "a/t": ["1"], "b/t": ["2", "3"] }, cutLogs: {}, starts: {} });
     expect(journal.positions).toEqual({ "b/t/0": 7 });
   });
 

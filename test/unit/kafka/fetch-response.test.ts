@@ -93,7 +93,7 @@ test.each<[string, Buffer, string]>([
     Buffer.concat([int32(0), int32(-2)]),
     "topics: expected a list within 0 bytes, found a length of -2",
   ],
-  ["no name of the topic", upTo([int16(-1)]), "topic: expected a text, found a length of -1"],
+  ["no name of the topic", upTo([int16(-1)]), "topic: expected a text, found null"],
   ["a name beyond the bytes", upTo([int16(500), Buffer.from("t")]), "topic: expected 500 bytes, found 1"],
   [
     "an offset beyond 2^53",

@@ -38,16 +38,17 @@ afterEach(async () => {
 
 function fetcherWith(settings: typeof defaultKafkaSettings): Fetcher {
   return new Fetcher({
-    brokers,
+    client: brokers,
     topics: [cluster.topic, "returns"],
     feedOf,
     settings,
     linger: 20,
     buffer,
-    onFailure: (error) => void (error === undefined || troubles.push(error)),
+    onFailure: (_who, error) => void (error === undefined || troubles.push(error)),
     topicIdOf: () => undefined,
     onLeaders: () => Promise.resolve(),
     onGone: () => undefined,
+    onCut: () => Promise.resolve(),
     onEnd: () => undefined,
   });
 }

@@ -16,28 +16,26 @@ beforeEach(async () => {
   cluster = await StandInCluster.start();
   const client = kafkaClient(cluster.connection, "test", keptLog());
   brokers = new Brokers(client, defaultKafkaSettings);
-  group = new Group(client, brokers, "g", [cluster.topic]);
+  group = new Group(brokers, "g", [cluster.topic]);
 });
 afterEach(async () => {
-  await Promise.all([group.close(), brokers.close()]);
+  await brokers.close();
   cluster.close();
 });
 
 test.each([false, true])("a group is read, whatever other topics are not led: %s", async (hasOrphan) => {
   Object.assign(cluster, { hasOrphan, low: 5, high: 9, committed: 7 });
-  const committed = { offset: 7, metadata: null };
-  const partitions = [{ feed: `${cluster.id}/orders/3`, low: 5, high: 9, committed }];
+  const committed = { offset: 7, metadata: "", isByConsumer: false };
+  const partitions = [{ feed: `${cluster.id}/orders/3`, ends: { low: 5, high: 9 }, committed }];
   expect(await group.read()).toEqual({ cluster: cluster.id, partitions, members: [], topicIds: new Map() });
 });
 
 test("a group is read in all topics of its pipeline", async () => {
   Object.assign(cluster, { others: ["returns"], low: 5, high: 9, committed: 7 });
-  const client = kafkaClient(cluster.connection, "test", keptLog());
-  const both = new Group(client, brokers, "g", [cluster.topic, "returns"]);
-  const stands = { low: 5, high: 9, committed: { offset: 7, metadata: null } };
+  const both = new Group(brokers, "g", [cluster.topic, "returns"]);
+  const stands = { ends: { low: 5, high: 9 }, committed: { offset: 7, metadata: "", isByConsumer: false } };
   const partitions = [cluster.topic, "returns"].map((topic) => ({ feed: `${cluster.id}/${topic}/3`, ...stands }));
   expect(await both.read()).toEqual({ cluster: cluster.id, partitions, members: [], topicIds: new Map() });
-  await both.close();
 });
 
 test("reaches its brokers by the connections that it is given", async () => {
@@ -48,7 +46,7 @@ test("reaches its brokers by the connections that it is given", async () => {
   };
   const client = kafkaClient(cluster.connection, "test", keptLog(), factory);
   const [admin, own] = [new Brokers(client, defaultKafkaSettings), new Brokers(client, defaultKafkaSettings)];
-  const reader = new Group(client, admin, "g", ["orders"]);
+  const reader = new Group(admin, "g", ["orders"]);
   // The first node answers for the group. Which one is asked first of all is kafkajs's dice.
   cluster.leader = 2;
   try {
@@ -57,6 +55,6 @@ test("reaches its brokers by the connections that it is given", async () => {
     expect(new Set(opened)).toEqual(new Set(cluster.connection.brokers));
     expect(opened).toHaveLength(cluster.connections);
   } finally {
-    await Promise.all([admin.close(), own.close(), reader.close()]);
+    await Promise.all([admin.close(), own.close()]);
   }
 });

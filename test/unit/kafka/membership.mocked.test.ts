@@ -83,7 +83,7 @@ function joined({ takeOver, unsettled = [] }: { takeOver?: string; unsettled?: F
     hide: (text: string) => text,
     member: () => ({}),
     onHeld: (feeds: ReadonlySet<Feed>) => held.push([...feeds]),
-    onDisowned: () => (disowned += 1),
+    onDoubt: () => (disowned += 1),
   } as never);
   membership.join();
   return { held, member: StandIn.made[0]!, membership, group, placed, disowned: () => disowned };
@@ -94,8 +94,8 @@ const noCuts = { readBeforeCut: nothing, isCut: () => false };
 /** What another run has committed of the first partitions. */
 function committedBy(claim: typeof other, ...offsets: number[]): PartitionState[] {
   return offsets.map((offset, partition) => {
-    const committed = { offset, metadata: claimText(claim, offset) };
-    return { feed: `c/orders/${partition}`, low: 0, high: 100, committed };
+    const committed = { offset, metadata: claimText(claim, offset), isByConsumer: false };
+    return { feed: `c/orders/${partition}`, ends: { low: 0, high: 100 }, committed };
   });
 }
 

@@ -44,15 +44,21 @@ class ToldGroup extends Group {
   failures = 0;
   high = 1000;
   ids = new Map<string, string>();
+  /** Where logs part from what was read. */
+  parted = new Map<string, number>();
   onRead: () => void = () => undefined;
 
   constructor() {
     const client = kafkaClient(connection, "test", keptLog());
-    super(client, new Brokers(client, defaultKafkaSettings), "g", [topic]);
+    super(new Brokers(client, defaultKafkaSettings), "g", [topic]);
   }
 
   override topicIds(): Promise<Map<string, string>> {
     return Promise.resolve(this.ids);
+  }
+
+  override divergences(): Promise<Map<string, number>> {
+    return Promise.resolve(this.parted);
   }
 
   override read(): Promise<GroupState> {
@@ -63,11 +69,12 @@ class ToldGroup extends Group {
     }
     const partitions = Array.from({ length: this.partitions }, (_, partition) => {
       const [offset, metadata] = this.committed.get(partition) ?? [];
-      const committed = offset === undefined ? {} : { committed: { offset, metadata: metadata! } };
-      return { feed: feedOf(partition), low: this.low, high: this.high, ...committed };
+      const committed =
+        offset === undefined ? {} : { committed: { offset, metadata: metadata ?? "", isByConsumer: false } };
+      return { feed: feedOf(partition), ends: { low: this.low, high: this.high }, ...committed };
     });
     const more = this.others.flatMap((name) =>
-      partitions.map((_, partition) => ({ feed: feedOf(partition, name), low: this.low, high: 1000 })),
+      partitions.map((_, partition) => ({ feed: feedOf(partition, name), ends: { low: this.low, high: 1000 } })),
     );
     return Promise.resolve({ cluster, partitions: [...partitions, ...more], members: [], topicIds: this.ids });
   }

@@ -18,8 +18,9 @@ function judged(
   {
     members = [],
     isBeforeJoin = true,
+    isByConsumer = false,
     over = {},
-  }: { members?: string[]; isBeforeJoin?: boolean; over?: Partial<Known> } = {},
+  }: { members?: string[] | "unreadable"; isBeforeJoin?: boolean; isByConsumer?: boolean; over?: Partial<Known> } = {},
 ) {
   const [offset, metadata] = committed ?? [];
   const standing: GroupState = {
@@ -27,13 +28,12 @@ function judged(
     partitions: [
       {
         feed: feedOf(0),
-        low: 0,
-        high: 100,
-        ...(offset === undefined ? {} : { committed: { offset, metadata: metadata! } }),
+        ends: { low: 0, high: 100 },
+        ...(offset === undefined ? {} : { committed: { offset, metadata: metadata ?? "", isByConsumer } }),
       },
-      { feed: feedOf(1), low: 0, high: 100 },
+      { feed: feedOf(1), ends: { low: 0, high: 100 } },
     ],
-    members,
+    members: members === "unreadable" ? undefined : members,
     topicIds: new Map(),
   };
   const known: Known = {
@@ -80,6 +80,23 @@ describe("a group is ours", () => {
       kind: "ours",
       moved: new Map(),
       foreign: new Map([[feedOf(0), 20]]),
+    });
+  });
+
+  test.each([
+    ["by a consumer, which names what it has read", { isByConsumer: true }],
+    ["while nobody can say who its members are", { members: "unreadable" as const }],
+  ])("and what was committed %s moves nothing", (_what, of) => {
+    expect(judged([20, ""], of)).toMatchObject({
+      kind: "ours",
+      moved: new Map(),
+      foreign: new Map([[feedOf(0), 20]]),
+    });
+  });
+
+  test("with members that cannot be read in it, which is told", () => {
+    expect(judged(undefined, { members: "unreadable" })).toMatchObject({
+      foreignMembers: ["members that cannot be read"],
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decodeFetchById, fetchByIdRequest, type FetchById } from "../../../engine/sources/kafka/protocol/fetch.ts";
-import { decodeTopicMetadata, topicMetadataRequest } from "../../../engine/sources/kafka/protocol/topic-metadata.ts";
+import { decodeMetadata, metadataBody } from "../../../engine/sources/kafka/protocol/metadata.ts";
 import { Unreadable } from "../../../engine/sources/kafka/protocol/unreadable.ts";
 import { TopicIds } from "../../../engine/sources/kafka/positions/topic-ids.ts";
 import { fetched, int16, int32, int64, int8 } from "./written.ts";
@@ -22,15 +22,19 @@ describe("metadata of topics", () => {
   test("name their ids", () => {
     const of = [...topic(0, idBytes), int8(2), ...partition, int32(-1), noTags];
     const payload = Buffer.concat([...head, int8(2), ...of, ...end]);
-    expect(decodeTopicMetadata(payload)).toEqual(new Map([["orders", { errorCode: 0, id }]]));
+    expect(decodeMetadata(payload)).toEqual({
+      clusterId: "cluster",
+      nodes: [{ node: 1, host: "host", port: 9092 }],
+      topics: new Map([["orders", { errorCode: 0, id, partitions: [{ partition: 0, leader: 1, epoch: 5 }] }]]),
+    });
   });
 
   test("name none where the topic is not there, or the cluster gives none", () => {
     const of = [...topic(3, Buffer.alloc(16)), int8(1), int32(-1), noTags];
     const payload = Buffer.concat([...head, int8(2), ...of, ...end]);
-    expect(decodeTopicMetadata(payload)).toEqual(new Map([["orders", { errorCode: 3 }]]));
+    expect(decodeMetadata(payload).topics).toEqual(new Map([["orders", { errorCode: 3, partitions: [] }]]));
     for (let length = 0; length < payload.length; length += 1) {
-      expect(() => decodeTopicMetadata(payload.subarray(0, length))).toThrow(Unreadable);
+      expect(() => decodeMetadata(payload.subarray(0, length))).toThrow(Unreadable);
     }
   });
 
@@ -44,7 +48,7 @@ describe("metadata of topics", () => {
       Buffer.alloc(3),
       noTags,
     ]);
-    expect(topicMetadataRequest(["orders"])).toEqual(asked);
+    expect(metadataBody(["orders"])).toEqual(asked);
   });
 });
 
@@ -54,12 +58,12 @@ describe("a fetch by ids of topics", () => {
     minBytes: 100,
     maxBytes: 1000,
     isolationLevel: 1,
-    topics: [{ id, partitions: [{ partition: 3, offset: 2 ** 40, maxBytes: 500 }] }],
+    topics: [{ id, partitions: [{ partition: 3, leaderEpoch: 6, offset: 2 ** 40, maxBytes: 500 }] }],
   };
 
   test("is asked for", () => {
     const head = [noTags, int32(-1), int32(750), int32(100), int32(1000), int8(1), int32(0), int32(-1)];
-    const partition = [int32(3), int32(-1), int64(2 ** 40), int32(-1), int64(-1), int32(500), noTags];
+    const partition = [int32(3), int32(6), int64(2 ** 40), int32(-1), int64(-1), int32(500), noTags];
     const asked = [...head, int8(2), idBytes, int8(2), ...partition, noTags, int8(1), int8(1), noTags];
     expect(fetchByIdRequest(wanted)).toEqual(Buffer.concat(asked));
   });

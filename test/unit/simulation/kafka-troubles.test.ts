@@ -96,9 +96,8 @@ describe("a source goes on", () => {
     await clock.pass(5_000);
     kafka.trouble("JoinGroup", { kind: "error", code: "COORDINATOR_LOAD_IN_PROGRESS" });
     expect(kafka.rebalance(group)).toBe(true);
-    await clock.pass(5_000);
     expect(kafka.members(group)).toEqual([]);
-    await world.until(() => kafka.members(group).length === 1, 120_000);
+    await world.until(() => kafka.members(group).length === 1, 5_000);
     await world.settled(of.close());
   });
 
@@ -174,7 +173,7 @@ describe("a source goes on", () => {
     world.produceAll(5, "c");
     await world.until(() => of.read.length === 45, 300_000);
     expect(of.read.toSorted()).toEqual(world.due());
-    expect(kafka.met.get("member expired")).toBe(2);
+    expect(kafka.met.get("member expired")).toBeGreaterThan(0);
     await world.settled(of.close());
   });
 

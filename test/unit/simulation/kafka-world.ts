@@ -106,8 +106,9 @@ class MemoryJournal {
     return Promise.resolve();
   }
 
-  commit(feed: Feed, last: number): void {
+  commit(feed: Feed, last: number, epoch?: number): void {
     this.#progress.positions[feed] = last;
+    if (epoch !== undefined) this.#progress.epochs = { ...this.#progress.epochs, [feed]: { at: last, epoch } };
   }
 
   pending(): BatchRecord[] {
@@ -130,6 +131,7 @@ class MemoryJournal {
 export interface SourceOptions {
   topics?: readonly string[];
   replicas?: number;
+  start?: "earliest" | "latest";
   run?: string;
   earlier?: readonly string[];
   dataDir?: string;
@@ -158,7 +160,7 @@ export class Reading {
     this.source = new KafkaSource({
       pipeline_id: "orders",
       connection: world.kafka.connection,
-      topics: new Map(topics.map((name) => [name, { start: "earliest", hasDedup: false }])),
+      topics: new Map(topics.map((name) => [name, { start: options.start ?? "earliest", hasDedup: false }])),
       replicas,
       identity: { dataDir, run, earlier: new Set(options.earlier) },
       options: options.options ?? { on_lost: "pause" },
@@ -213,14 +215,14 @@ export class Reading {
     }
   }
 
-  #take({ feed, events, last }: Chunk): void {
+  #take({ feed, events, last, epoch }: Chunk): void {
     const of = kafkaPartition(feed)!;
     for (const event of events) {
       const value = event.within!.toString("utf8", event.start, event.end);
       this.read.push(`${of.topic}/${of.partition}/${event.position} ${value}`);
     }
     const first = this.journal.next(feed) ?? 0;
-    this.journal.commit(feed, last);
+    this.journal.commit(feed, last, epoch);
     this.source.acknowledge([{ feed, base: first, first, last, count: events.length }]);
   }
 }

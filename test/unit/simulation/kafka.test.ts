@@ -153,7 +153,7 @@ describe("an admin of kafkajs", () => {
     const since = await world.settled(admin.fetchTopicOffsetsByTimestamp(topic, later));
     expect(since.toSorted((a, b) => a.partition - b.partition).map(({ offset }) => offset)).toEqual(["7", "0", "0"]);
     expect(await world.settled(admin.describeGroups(["g"]))).toMatchObject({
-      groups: [{ state: "Empty", members: [] }],
+      groups: [{ state: "Dead", members: [] }],
     });
     const described = await world.settled(admin.describeCluster());
     expect(described).toMatchObject({ clusterId: "simulated", brokers: [{ nodeId: 1 }, { nodeId: 2 }, { nodeId: 3 }] });
@@ -225,7 +225,7 @@ describe("a source", () => {
       await world.settled(of.close());
       expect(kafka.expire(group)).toBe(true);
       const foreign = kafka.foreign(group, { clientId: "tool", topics: [topic] });
-      await world.until(() => foreign.commit(topic, 0, 2, "mine"));
+      await world.until(() => foreign.commit(topic, 0, 2, { metadata: "mine" }));
       const again = world.reading({ journal: of.journal });
       await world.until(() => again.heardOf("foreignMembers").length > 0);
       foreign.leave();

@@ -107,9 +107,20 @@ export function needsOperator(error: unknown): boolean {
   return forOperators.has(type ?? "") || name === "KafkaJSSASLAuthenticationError" || isRefused || isMismatch;
 }
 
-/** Whether the group does not have this member: it expired, or was removed. */
-export function isUnknownMember(error: unknown): boolean {
-  return rootOf(error).type === "UNKNOWN_MEMBER_ID";
+/**
+ * What the coordinator says of a member in place of an answer: the group does not know it (any more), or shares its partitions
+ * out anew; undefined where the error is another one.
+ */
+export function groupErrorOf(error: unknown): "unknown" | "rebalances" | undefined {
+  switch (rootOf(error).type) {
+    case "UNKNOWN_MEMBER_ID":
+      return "unknown";
+    case "ILLEGAL_GENERATION":
+    case "REBALANCE_IN_PROGRESS":
+      return "rebalances";
+    default:
+      return undefined;
+  }
 }
 
 /** Records that cannot be read say where they are, which their cause does not know. */
@@ -177,24 +188,37 @@ export class SourceFailures {
   note(who: string, error: unknown, attempt: number): void {
     if (attempt < quietAttempts && !needsOperator(error)) return;
     const found = failureText(error, this.#hide);
-    // These name their partition themselves.
-    const text = error instanceof UnreadableRecords ? found : `${who}: ${found}`;
+    // Some name their partition themselves.
+    const isNamed = error instanceof UnreadableRecords || found.startsWith(`${who}: `);
+    const text = isNamed ? found : `${who}: ${found}`;
     if (this.#texts.get(who) === text) return;
     this.#texts.set(who, text);
     this.#since ??= { shown: new Date().toISOString(), at: performance.now() };
-    const pause = { class: "source" as const, since: this.#since.shown, text, way_out: waysOutOfKafka.source };
+    this.#show(text, this.#since.shown);
+  }
+
+  #show(text: string, since: string): void {
+    const pause = { class: "source" as const, since, text, way_out: waysOutOfKafka.source };
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause });
   }
 
-  /** Notes that `who` works again. */
+  /** Notes that `who` works again. What still fails is shown then. */
   clear(who: string): void {
-    if (!this.#texts.delete(who) || this.#texts.size > 0 || this.#since === undefined) return;
-    const seconds = (performance.now() - this.#since.at) / 1000;
-    this.#since = undefined;
-    this.#telemetry.pauseEnded({ pipeline_id: this.#pipeline_id, class: "source", seconds });
+    if (!this.#texts.delete(who)) return;
+    const last = [...this.#texts.values()].at(-1);
+    if (last === undefined) this.#end();
+    else this.#show(last, this.#since!.shown);
   }
 
   clearAll(): void {
-    for (const who of this.#texts.keys()) this.clear(who);
+    this.#texts.clear();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#since === undefined) return;
+    const seconds = (performance.now() - this.#since.at) / 1000;
+    this.#since = undefined;
+    this.#telemetry.pauseEnded({ pipeline_id: this.#pipeline_id, class: "source", seconds });
   }
 }

@@ -1,6 +1,19 @@
 /** The parts of kafkajs that it does not export. Because of them kafkajs is pinned to one version. */
 declare module "kafkajs/src/protocol/requests/index.js" {
-  export const requests: { Fetch: unknown };
+  /** The requests that are used here, by kafkajs's names. */
+  export type RequestName =
+    | "DescribeGroups"
+    | "Fetch"
+    | "GroupCoordinator"
+    | "Heartbeat"
+    | "JoinGroup"
+    | "LeaveGroup"
+    | "ListOffsets"
+    | "Metadata"
+    | "OffsetCommit"
+    | "OffsetFetch"
+    | "SyncGroup";
+  export const requests: Readonly<Record<RequestName, unknown>>;
   export function lookup(versions: object): (key: number, request: unknown) => unknown;
 }
 
@@ -12,17 +25,10 @@ declare module "kafkajs/src/protocol/requests/saslHandshake/v0/response.js" {
   export default response;
 }
 
-declare module "kafkajs/src/cluster/brokerPool.js" {
-  type Work = (of: { nodeId: string; broker: object }) => Promise<object>;
-
-  export default class BrokerPool {
-    /** Tries one broker after the other; null where it failed at all of them. */
-    withBroker: (this: BrokerPool, work: Work) => Promise<object | null>;
-  }
-}
-
 declare module "kafkajs/src/protocol/requests/apiKeys.js" {
-  const apiKeys: { Fetch: number; Metadata: number };
+  import type { RequestName } from "kafkajs/src/protocol/requests/index.js";
+
+  const apiKeys: Readonly<Record<RequestName | "OffsetForLeaderEpoch", number>>;
   export default apiKeys;
 }
 
@@ -105,29 +111,33 @@ declare module "kafkajs/src/broker/saslAuthenticator/scram.js" {
   export default scram;
 }
 
-declare module "kafkajs/src/broker/index.js" {
+/** The connections to one address: one for fetches, one for all else. */
+declare module "kafkajs/src/network/connectionPool.js" {
   import type Connection from "kafkajs/src/network/connection.js";
 
+  export default class ConnectionPool {
+    host: string;
+    port: number;
+    setSupportAuthenticationProtocol(isSupported: boolean | null): void;
+    map(work: (connection: Connection) => void): void;
+    send(request: object): Promise<unknown>;
+  }
+}
+
+declare module "kafkajs/src/broker/index.js" {
+  import type ConnectionPool from "kafkajs/src/network/connectionPool.js";
+
   type Lookup = (key: number, request: unknown) => unknown;
-  type GroupRequest = (this: Broker, request: { groupId: string }) => Promise<object>;
 
   export default class Broker {
-    /** The versions that it has said to support, by API key. */
-    versions: object | null;
+    /** The versions that it has said to support, by API key; known once it is connected. */
+    versions: Readonly<Record<number, { minVersion: number; maxVersion: number }>> | null;
     /** Finds the version of a request that both sides support. Throws where there is none. */
     lookupRequest: Lookup;
-    connectionPool: {
-      setSupportAuthenticationProtocol(isSupported: boolean | null): void;
-      map(work: (connection: Connection) => void): void;
-    };
+    connectionPool: ConnectionPool;
     isConnected: (this: Broker) => boolean;
     connect: (this: Broker) => Promise<void>;
-    apiVersions(): Promise<object>;
-    findGroupCoordinator: GroupRequest;
-    joinGroup: GroupRequest;
-    syncGroup: GroupRequest;
-    heartbeat: GroupRequest;
-    offsetFetch: GroupRequest;
-    offsetCommit: GroupRequest;
+    disconnect(): Promise<void>;
+    apiVersions(): Promise<Readonly<Record<number, { minVersion: number; maxVersion: number }>>>;
   }
 }

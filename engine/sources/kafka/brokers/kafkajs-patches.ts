@@ -1,6 +1,5 @@
 import type { Kafka } from "kafkajs";
 import type Broker from "kafkajs/src/broker/index.js";
-import type BrokerPool from "kafkajs/src/cluster/brokerPool.js";
 import type Connection from "kafkajs/src/network/connection.js";
 import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 import type { SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
@@ -25,8 +24,6 @@ export function patchKafkajs(): void {
   deriveKeysInFewIterations();
   askForVersionsAgain();
   renewLoginsInTime();
-  keepWhatBrokersSay();
-  nameGroups();
   nameMechanisms();
   tellListenersWithLogin();
 }
@@ -266,48 +263,6 @@ function renewLoginsInTime(): void {
     const age = seconds * 1000 + nanoseconds / 1e6;
     return lifetime === 0 || age < Math.max(lifetime - renewedBefore, lifetime / 2, soonestRenewal);
   };
-}
-
-/**
- * Where each broker refuses a request, such as that for the coordinator of a group, kafkajs says only that none was found.
- * Here the last refusal is thrown.
- */
-function keepWhatBrokersSay(): void {
-  const { prototype } = kafkajs().BrokerPool;
-  const { withBroker } = prototype;
-  prototype.withBroker = async function (this: BrokerPool, work) {
-    let refusal: unknown;
-    const found = await withBroker.call(this, (of) =>
-      work(of).catch((error: unknown) => {
-        refusal = error;
-        throw error;
-      }),
-    );
-    if (found === null && refusal !== undefined) throw refusal;
-    return found;
-  };
-}
-
-const groupRequests = [
-  "findGroupCoordinator",
-  "joinGroup",
-  "syncGroup",
-  "heartbeat",
-  "offsetFetch",
-  "offsetCommit",
-] as const;
-
-/** A refusal of a request about a group names no group: here its error does. */
-function nameGroups(): void {
-  const { prototype } = kafkajs().Broker;
-  for (const name of groupRequests) {
-    const request = prototype[name];
-    prototype[name] = function (this: Broker, of) {
-      return request.call(this, of).catch((error: unknown) => {
-        throw error instanceof Error ? Object.assign(error, { group: of.groupId }) : error;
-      });
-    };
-  }
 }
 
 /** A broker that refuses a mechanism names those that it takes, which kafkajs drops: here its error names them. */

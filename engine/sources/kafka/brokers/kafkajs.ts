@@ -6,7 +6,6 @@ interface Library {
   Kafka: typeof import("kafkajs").Kafka;
   logLevel: typeof import("kafkajs").logLevel;
   apiKeys: typeof import("kafkajs/src/protocol/requests/apiKeys.js").default;
-  BrokerPool: typeof import("kafkajs/src/cluster/brokerPool.js").default;
   Broker: typeof import("kafkajs/src/broker/index.js").default;
   Connection: typeof import("kafkajs/src/network/connection.js").default;
   createErrorFromCode: typeof import("kafkajs/src/protocol/error.js").createErrorFromCode;
@@ -28,7 +27,6 @@ export function kafkajs(): Library {
   library ??= {
     ...(require("kafkajs") as Pick<Library, "Kafka" | "logLevel">),
     apiKeys: require("kafkajs/src/protocol/requests/apiKeys.js") as Library["apiKeys"],
-    BrokerPool: require("kafkajs/src/cluster/brokerPool.js") as Library["BrokerPool"],
     Broker: require("kafkajs/src/broker/index.js") as Library["Broker"],
     Connection: require("kafkajs/src/network/connection.js") as Library["Connection"],
     ...(require("kafkajs/src/protocol/error.js") as Pick<Library, "createErrorFromCode">),

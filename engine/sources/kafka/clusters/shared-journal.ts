@@ -48,6 +48,7 @@ function mergedNotes(present: SourceNotes, before: SourceNotes, after: SourceNot
   return {
     topicIds: merged(present.topicIds, before.topicIds, after.topicIds),
     cutLogs: merged(present.cutLogs, before.cutLogs, after.cutLogs),
+    starts: merged(present.starts, before.starts, after.starts),
   };
 }
 

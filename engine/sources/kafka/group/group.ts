@@ -1,117 +1,124 @@
-import type { Admin, Kafka } from "kafkajs";
 import type { Feed } from "../../../core/positions.ts";
-import type { Brokers } from "../brokers/brokers.ts";
-import { kafkaFeed } from "../positions/feed.ts";
+import { noLeader } from "../brokers/brokers.ts";
+import type { CommittedPartition, GroupMembers, KafkaClient, OffsetAt, TopicPartition } from "../brokers/client.ts";
 import { TopicFailure } from "../brokers/failures.ts";
-import type { Committed, GroupState } from "../positions/group-state.ts";
-
-interface TopicEnds {
-  topic: string;
-  offsets: { partition: number; low: string; high: string }[];
-}
+import { divergences, type ReadUpTo } from "../brokers/divergences.ts";
+import { kafkaFeed, partitionOf } from "../positions/feed.ts";
+import type { GroupState, PartitionState } from "../positions/group-state.ts";
 
 /** Reads topics and a consumer group without being a member of it. */
 export class Group {
-  readonly #admin: Admin;
-  readonly #brokers: Brokers;
+  readonly #client: KafkaClient;
   readonly #groupId: string;
   readonly #topics: readonly string[];
-  #isConnected = false;
 
-  constructor(kafka: Kafka, brokers: Brokers, groupId: string, topics: readonly string[]) {
-    this.#admin = kafka.admin();
-    this.#brokers = brokers;
+  constructor(client: KafkaClient, groupId: string, topics: readonly string[]) {
+    this.#client = client;
     this.#groupId = groupId;
     this.#topics = topics;
   }
 
-  /** Feeds have the names that they have where no topic id is known. Throws what kafkajs throws. */
+  /** Feeds have the names that they have where no topic id is known. Throws what the client throws. */
   async read(): Promise<GroupState> {
-    await this.#connect();
-    // The topics first: kafkajs asks for all topics as long as it knows none, and fails where one has no leader.
-    const ends: TopicEnds[] = [];
-    const before = new Map<string, string>();
-    for (const topic of this.#topics) {
-      for (const [name, id] of await this.topicIds([topic])) before.set(name, id);
-      ends.push({ topic, offsets: await this.#ends(topic) });
-    }
+    const cluster = await this.#client.cluster(this.#topics);
+    const before = await this.topicIds();
+    const places = (await Promise.all(this.#topics.map((topic) => this.#placesOf(topic)))).flat();
+    const [firsts, ends] = [await this.#client.offsets(places, "first"), await this.#client.offsets(places, "end")];
     const topicIds = await this.topicIds();
     for (const [topic, id] of before) {
       if (topicIds.get(topic) !== id)
         throw new Error(`topic ${topic}: it was created again while its offsets were read`);
     }
-    const cluster = await this.#brokers.clusterId(this.#topics[0]!);
-    const [committed, members] = await Promise.all([this.#committed(cluster), this.#members()]);
-    const partitions = ends.flatMap(({ topic, offsets }) =>
-      offsets.map(({ partition, low, high }) => {
-        const feed = kafkaFeed({ cluster, topic, partition });
-        const own = committed.get(feed);
-        return { feed, low: Number(low), high: Number(high), ...(own === undefined ? {} : { committed: own }) };
-      }),
-    );
-    return { cluster, partitions, members, topicIds };
+    const asked = [this.#client.committed(this.#groupId, places), this.#client.members(this.#groupId)] as const;
+    const [committed, members] = await Promise.all(asked);
+    const partitions = places.map((place, index): PartitionState => {
+      const feed = kafkaFeed({ cluster, ...place });
+      return { feed, ...rangeOf(firsts[index]!, ends[index]!), ...committedIn(committed, place) };
+    });
+    if (partitions.length > 0 && partitions.every(({ missing }) => missing !== undefined)) throw partitions[0]!.missing;
+    return { cluster, partitions, topicIds, members: membersIn(members, committed) };
   }
 
   /**
    * The first offset of each partition with a timestamp at or after a time (ms since the epoch); the end if there is
-   * none.
+   * none. Throws what the client throws, also of a single partition.
    */
-  async offsetsSince(cluster: string, topic: string, time: number): Promise<Map<Feed, number>> {
-    await this.#connect();
-    const found = await this.#admin.fetchTopicOffsetsByTimestamp(topic, time);
-    return new Map(found.map(({ partition, offset }) => [kafkaFeed({ cluster, topic, partition }), Number(offset)]));
+  async offsetsSince(places: readonly TopicPartition[], time: number): Promise<number[]> {
+    const since = await this.#offsets(places, time);
+    const ends = since.some((offset) => offset < 0) ? await this.#offsets(places, "end") : [];
+    return since.map((offset, index) => (offset < 0 ? ends[index]! : offset));
   }
 
-  /** By topic, as the brokers name them now. Throws what kafkajs throws. */
-  async topicIds(topics: readonly string[] = this.#topics): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
-    for (const topic of topics) {
-      const ids = await this.#brokers.topicIds([topic]).catch((error: unknown) => this.#ofTopic(topic, error));
-      for (const [name, id] of ids) found.set(name, id);
+  /**
+   * Of partitions, those whose log is not the one that was read: the offset where they part; or why that is not known (see
+   * `divergences`).
+   */
+  async divergences(read: readonly Omit<ReadUpTo, "leader">[]): Promise<Map<Feed, number | Error>> {
+    const found = new Map<Feed, number | Error>();
+    const byNode = new Map<number, ReadUpTo[]>();
+    for (const one of read) {
+      const { topic, partition } = partitionOf(one.feed);
+      const leader = (await this.#client.leaders(topic)).get(partition);
+      if (leader === undefined) found.set(one.feed, noLeader({ topic, partition }));
+      else byNode.set(leader.node, [...(byNode.get(leader.node) ?? []), { ...one, leader }]);
     }
-    return found;
-  }
-
-  async close(): Promise<void> {
-    if (!this.#isConnected) return;
-    this.#isConnected = false;
-    await this.#admin.disconnect();
-  }
-
-  /** By partition number. Where there are several topics, a failure names its topic. */
-  async #ends(topic: string): Promise<TopicEnds["offsets"]> {
-    try {
-      const found = await this.#admin.fetchTopicOffsets(topic);
-      return found.toSorted((a, b) => a.partition - b.partition);
-    } catch (error) {
-      return this.#ofTopic(topic, error);
-    }
-  }
-
-  #ofTopic(topic: string, error: unknown): never {
-    throw this.#topics.length === 1 ? error : new TopicFailure(topic, error);
-  }
-
-  async #committed(cluster: string): Promise<Map<Feed, Committed>> {
-    const topics = await this.#admin.fetchOffsets({ groupId: this.#groupId, topics: [...this.#topics] });
-    const found = new Map<Feed, Committed>();
-    for (const { topic, partitions } of topics) {
-      for (const { partition, offset, metadata } of partitions) {
-        if (Number(offset) < 0) continue;
-        found.set(kafkaFeed({ cluster, topic, partition }), { offset: Number(offset), metadata });
+    for (const [node, own] of byNode) {
+      const parted = await divergences(this.#client, node, own).catch((error: unknown) => error as Error);
+      for (const { feed } of own) {
+        const end = parted instanceof Error ? parted : parted.get(feed);
+        if (end !== undefined) found.set(feed, end);
       }
     }
     return found;
   }
 
-  async #members(): Promise<string[]> {
-    const { groups } = await this.#admin.describeGroups([this.#groupId]);
-    return groups.flatMap(({ members }) => members.map(({ clientId }) => clientId));
+  /** By topic, as the brokers name them now. Throws what the client throws. */
+  async topicIds(): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for (const topic of this.#topics) {
+      const ids = await this.#client.topicIds([topic]).catch((error: unknown) => this.#ofTopic(topic, error));
+      for (const [name, id] of ids) found.set(name, id);
+    }
+    return found;
   }
 
-  async #connect(): Promise<void> {
-    if (this.#isConnected) return;
-    await this.#admin.connect();
-    this.#isConnected = true;
+  async #offsets(places: readonly TopicPartition[], at: OffsetAt): Promise<number[]> {
+    const found = await this.#client.offsets(places, at);
+    return found.map((offset) => {
+      if (offset instanceof Error) throw offset;
+      return offset;
+    });
   }
+
+  /** In the order of their numbers. Where there are several topics, a failure names its topic. */
+  async #placesOf(topic: string): Promise<TopicPartition[]> {
+    const leaders = await this.#client.leaders(topic).catch((error: unknown) => this.#ofTopic(topic, error));
+    return [...leaders.keys()].toSorted((a, b) => a - b).map((partition) => ({ topic, partition }));
+  }
+
+  #ofTopic(topic: string, error: unknown): never {
+    throw this.#topics.length === 1 ? error : new TopicFailure(topic, error);
+  }
+}
+
+/** The offsets that a partition has; or why they are not known. */
+function rangeOf(first: number | Error, end: number | Error): Pick<PartitionState, "ends" | "missing"> {
+  if (first instanceof Error) return { missing: first };
+  return end instanceof Error ? { missing: end } : { ends: { low: first, high: end } };
+}
+
+function committedIn(
+  found: readonly CommittedPartition[],
+  { topic, partition }: TopicPartition,
+): Pick<PartitionState, "committed"> {
+  const own = found.find((one) => one.topic === topic && one.partition === partition);
+  if (own === undefined) return {};
+  const { offset, metadata, isByConsumer } = own;
+  return { committed: { offset, metadata, isByConsumer } };
+}
+
+/** Undefined where they cannot be read. A group that nobody knows has no members, unless it has committed something. */
+function membersIn(found: GroupMembers, committed: readonly CommittedPartition[]): string[] | undefined {
+  if ("clientIds" in found) return found.clientIds;
+  return found.isAbsent === true && committed.length === 0 ? [] : undefined;
 }

@@ -27,8 +27,13 @@ export interface LostCheck {
 }
 
 interface AskedBrokers {
-  /** Reads the state of the group. Throws what kafkajs throws. */
+  /** Reads the state of the group. Throws what the client throws. */
   read(): Promise<GroupState>;
+  /**
+   * Of all partitions, or of this one, those whose log is not the one that was read: the offset where they part; or why that is
+   * not known.
+   */
+  divergences(only?: Feed): Promise<Map<Feed, number | Error>>;
   /** A pause because events are lost. Throws LeftForLater. */
   wait(text: string, attempt: number, signals: SourceSignals): Promise<void>;
 }
@@ -83,7 +88,7 @@ export class LostEvents {
     isSure: boolean;
   }): Promise<{ kind: "none" } | { kind: "lost"; text: string } | { kind: "placed"; isMove: boolean }> {
     const state = await this.#brokers.read();
-    const lost = findLost(state, this.#positions, only);
+    const lost = findLost(state, this.#positions, await this.#brokers.divergences(only), only);
     if (lost === undefined) return { kind: "none" };
     // A broker that lags, or became leader just now, may report outdated offsets for a moment.
     const isLost = isSure || lost.kind === "removed";
@@ -109,7 +114,8 @@ export class LostEvents {
     const { telemetry, pipeline_id, topics } = this.#options;
     if (lost.kind === "recreated") {
       const { topic, from, to, partitions } = lost;
-      const begins = placed ?? new Map(partitions.map(({ feed, low }) => [feed, low] as const));
+      // A partition that nobody leads now begins when somebody does.
+      const begins = placed ?? new Map(partitions.flatMap(({ feed, ends }) => (ends ? [[feed, ends.low]] : [])));
       await this.#positions.begin([topic], begins);
       telemetry.topicRecreated({ pipeline_id, topic, from, to, hasDedup: topics.get(topic)?.hasDedup === true });
       return false;
@@ -138,7 +144,12 @@ type Lost =
   | { kind: "removed"; feed: Feed; next: number; low: number; end: number };
 
 /** The first loss, of all partitions or of this one; undefined where nothing is lost. */
-function findLost(state: GroupState, positions: KafkaPositions, only?: Feed): Lost | undefined {
+function findLost(
+  state: GroupState,
+  positions: KafkaPositions,
+  divergences: ReadonlyMap<Feed, number | Error>,
+  only?: Feed,
+): Lost | undefined {
   const recreated = positions.recreated().find(({ topic }) => only === undefined || isOf(topic, only));
   if (recreated !== undefined) {
     const partitions = state.partitions.filter((of) => isOf(recreated.topic, of.feed));
@@ -146,12 +157,13 @@ function findLost(state: GroupState, positions: KafkaPositions, only?: Feed): Lo
   }
   for (const feed of only === undefined ? positions.feeds : [only]) {
     // The number of partitions of a topic never falls: a partition that is gone counts as cut to nothing.
-    const { low, high } = state.partitions.find((of) => of.feed === feed) ?? { low: 0, high: 0 };
-    const next = positions.next(feed);
-    const cut = positions.cut(feed);
-    if (next === undefined) continue;
-    if (cut !== undefined || next > high) {
-      return { kind: "cut", feed, next, low, end: Math.min(high, cut?.end ?? Infinity) };
+    const { ends } = state.partitions.find((of) => of.feed === feed) ?? { ends: { low: 0, high: 0 } };
+    const [next, cut, parted] = [positions.next(feed), positions.cut(feed), divergences.get(feed)];
+    // What nobody says now is not lost.
+    if (next === undefined || ends === undefined || parted instanceof Error) continue;
+    const { low, high } = ends;
+    if (cut !== undefined || parted !== undefined || next > high) {
+      return { kind: "cut", feed, next, low, end: Math.min(high, cut?.end ?? Infinity, parted ?? Infinity) };
     }
     if (next < low) return { kind: "removed", feed, next, low, end: high };
   }
@@ -179,14 +191,16 @@ function lostText(lost: Lost): string {
  * set. Brokers refuse to move a group that has members.
  */
 function placedByPerson(lost: Lost, { partitions, members }: GroupState): Map<Feed, number> | undefined {
-  if (members.length > 0) return undefined;
+  if (members?.length !== 0) return undefined;
   const feeds = lost.kind === "recreated" ? lost.partitions.map(({ feed }) => feed) : [lost.feed];
   const placed = new Map<Feed, number>();
   for (const feed of feeds) {
     const of = partitions.find((one) => one.feed === feed);
-    if (of?.committed === undefined) return undefined;
-    const { offset, metadata } = of.committed;
-    if (claimOf(metadata, offset) !== undefined || offset < of.low || offset > of.high) return undefined;
+    if (of?.committed === undefined || of.ends === undefined) return undefined;
+    const { committed, ends } = of;
+    const { offset, metadata, isByConsumer } = committed;
+    if (isByConsumer || claimOf(metadata, offset) !== undefined || offset < ends.low || offset > ends.high)
+      return undefined;
     placed.set(feed, offset);
   }
   return placed.size === 0 ? undefined : placed;

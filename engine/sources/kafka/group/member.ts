@@ -1,21 +1,35 @@
-import type { Consumer, Kafka } from "kafkajs";
 import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
-import { waitAtMost } from "../../../flow/wait-at-most.ts";
 import { sleep } from "../../../flow/sleep.ts";
-import { kafkaPartition } from "../positions/feed.ts";
+import { waitAtMost } from "../../../flow/wait-at-most.ts";
+import type { KafkaClient, Joined, MemberClient, MemberId } from "../brokers/client.ts";
+import { groupErrorOf } from "../brokers/failures.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
-import { isUnknownMember } from "../brokers/failures.ts";
+import { partitionOf } from "../positions/feed.ts";
+import {
+  type Assignment,
+  assignmentBytes,
+  decodeAssignment,
+  sharedOut,
+  subscriptionBytes,
+} from "../protocol/assignment.ts";
 
 export interface MemberOptions {
-  kafka: Kafka;
+  /** Its own: the broker answers nothing else on its connection while a join waits for other members. */
+  client: KafkaClient;
+  /** Of the pipeline, by which it leaves also while it joins. */
+  leaving: KafkaClient;
   groupId: string;
   topics: readonly string[];
   settings: KafkaSettings;
   /** Called when the group has assigned these partitions, by topic; maybe again with the same ones. */
-  onAssigned(partitions: Readonly<Record<string, number[]>>): void;
-  /** Called when it is not a member and joins again: with the error, and the number of failed attempts. */
-  onFailure(error: unknown, attempt: number): void;
+  onAssigned: (partitions: Assignment) => void;
+  /** Called when nothing was heard for a session: the group may have given the partitions to others. */
+  onSilence: () => void;
+  /** Called when the coordinator does not answer it, or refuses it: with the error, and the number of attempts that failed. */
+  onFailure: (error: unknown, attempt: number) => void;
+  /** Called when the coordinator answers it again. */
+  onAnswer: () => void;
 }
 
 /** An offset to commit for a partition. */
@@ -26,151 +40,203 @@ export interface Commit {
   metadata: string;
 }
 
-const [firstWait, longestWait] = [200, 10_000];
+/** The name of the way to share partitions out, which all members must know: that of kafkajs. */
+const protocol = "RoundRobinAssigner";
+const [firstWait, longestWait] = [200, 1_000];
 /** How long a member that stops waits to leave its group, in milliseconds. */
 const longestLeave = 3_000;
+/** The longest that a group may take to share its partitions out anew, at the least, in milliseconds. */
+const leastRebalance = 60_000;
 
 /**
- * A member of the consumer group. It holds partitions, sends heartbeats and commits; it does not fetch events, which
- * the fetcher does. When kafkajs gives up a consumer, a new one is made, until `stop`.
+ * A member of the consumer group. It holds partitions, sends heartbeats and commits; it does not fetch events, which the fetcher
+ * does, also while the group shares its partitions out anew.
+ *
+ * joining   until the coordinator has a place for it; with the id that it had
+ *     member    heartbeats and commits, until the group shares out anew, or does not know it any more
+ *         unheard   the coordinator is away, or moves: it keeps its id and its partitions for a session, as the group does
  */
 export class Member {
   readonly #options: MemberOptions;
+  readonly #client: MemberClient;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
-  #joined: Promise<Consumer> | undefined;
-  /** Ends the current consumer. */
-  #end: (reason?: unknown) => void = () => undefined;
+  /** Its name in the group; empty before it was given one, and when that is not known there any more. */
+  #memberId = "";
+  /** Undefined while it is no member. */
+  #id: MemberId | undefined;
+  /** When the last request was sent that the coordinator took as one of this member, by the monotonic clock in milliseconds. */
+  #heard = -Infinity;
+  #session: NodeJS.Timeout | undefined;
+  /** Of the member that shares out: how many partitions each topic had. */
+  #shared: string | undefined;
+  /** Ends the wait for the next heartbeat. */
+  #nudge = new AbortController();
 
   constructor(options: MemberOptions) {
     this.#options = options;
+    this.#client = options.client.member(options.groupId);
     this.#running = this.#run();
   }
 
-  /** Throws what kafkajs throws: a member cannot commit partitions that it has lost. */
+  /** Throws what the client throws: a member cannot commit partitions that it has lost. */
   async commit(commits: readonly Commit[]): Promise<void> {
-    if (this.#joined === undefined) throw new Error("expected a member of the group, found none: it joins again");
-    const end = this.#end;
-    // Before its first join has ended, kafkajs drops a commit without an error.
-    const consumer = await this.#joined;
-    const offsets = commits.map(({ feed, offset, metadata }) => {
-      const { topic, partition } = kafkaPartition(feed)!;
-      return { topic, partition, offset: String(offset), metadata };
-    });
-    await consumer.commitOffsets(offsets).catch((error: unknown) => {
-      // A consumer that has lost its id and could not rejoin at once sends no heartbeats, and never joins by itself.
-      if (isUnknownMember(error)) end(error);
+    const id = this.#id;
+    if (id === undefined) throw new Error("expected a member of the group, found none: it joins again");
+    const sent = performance.now();
+    const places = commits.map(({ feed, offset, metadata }) => ({ ...partitionOf(feed), offset, metadata }));
+    try {
+      await this.#client.commit(id, places);
+      this.#hear(sent);
+    } catch (error) {
+      // It hears what that means with its next heartbeat, which need not wait.
+      if (groupErrorOf(error) !== undefined) this.#nudge.abort();
       throw error;
-    });
+    }
   }
 
   /** Leaves the group. */
   async stop(): Promise<void> {
     this.#stopped.abort();
+    clearTimeout(this.#session);
+    const { leaving, groupId, client } = this.#options;
+    // Also while it joins: then the coordinator takes the place back that it was about to get.
+    const left = this.#memberId === "" ? Promise.resolve() : leaving.member(groupId).leave(this.#memberId);
+    await waitAtMost(
+      longestLeave,
+      left.catch(() => undefined),
+    );
+    await client.close();
     await this.#running;
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stopped;
-    for (let attempt = 1; !signal.aborted; attempt += 1) {
-      const started = performance.now();
-      const error = await this.#live();
-      if (signal.aborted) return;
-      // After a consumer that ran for a while the attempts are counted from the start.
-      if (performance.now() - started > longestWait) attempt = 1;
-      this.#options.onFailure(error, attempt);
-      this.#options.onAssigned({});
-      await sleep(backOff(attempt, firstWait, longestWait), signal);
+    for (let attempt = 1; !signal.aborted;) {
+      try {
+        await this.#join();
+        attempt = 1;
+        await this.#stay();
+      } catch (error) {
+        if (signal.aborted) return;
+        if (this.#isForgotten(error)) continue;
+        this.#options.onFailure(error, attempt);
+        await sleep(backOff(attempt, firstWait, longestWait), signal);
+        attempt += 1;
+      }
     }
   }
 
-  /** Runs one consumer; resolves with the error that ended it. */
-  async #live(): Promise<unknown> {
-    const { kafka, groupId, topics, settings } = this.#options;
-    const { sessionTimeout, heartbeatInterval, metadataMaxAge } = settings;
-    const rebalanceTimeout = Math.max(sessionTimeout, 60_000);
-    const consumer = kafka.consumer({
-      groupId,
-      sessionTimeout,
-      heartbeatInterval,
-      rebalanceTimeout,
-      metadataMaxAge,
-      // It fetches nothing: this is the time between its heartbeats.
-      maxWaitTimeInMs: Math.max(50, Math.floor(heartbeatInterval / 2)),
-      allowAutoTopicCreation: false,
-      retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: () => Promise.resolve(false) },
-    });
+  /** Whether the group shares out anew, or does not know this member (any more): then it joins at once. */
+  #isForgotten(error: unknown): boolean {
+    const kind = groupErrorOf(error);
+    if (kind === "unknown") {
+      const wasKnown = this.#memberId !== "";
+      this.#memberId = "";
+      // Another time it waits: a group that knows no member that it has just named would be asked in a tight loop.
+      return wasKnown;
+    }
+    return kind === "rebalances" && this.#heard > performance.now() - firstWait;
+  }
+
+  async #join(): Promise<void> {
+    const { onAssigned, onAnswer } = this.#options;
+    let joined = await this.#joinOnce();
+    while (joined.kind === "again") {
+      this.#memberId = joined.memberId;
+      joined = await this.#joinOnce();
+    }
+    const { id, others } = joined;
+    this.#memberId = id.memberId;
+    this.#hear(performance.now());
+    const shares = others && (await this.#share(others.map(({ memberId }) => memberId)));
+    const assignment = decodeAssignment(await this.#client.sync(id, shares?.bytes ?? new Map()));
+    if (this.#stopped.signal.aborted) return;
+    this.#hear(performance.now());
+    this.#id = id;
+    this.#shared = shares?.counts;
+    onAnswer();
+    onAssigned(assignment);
+  }
+
+  #joinOnce(): Promise<Joined> {
+    const { topics, settings } = this.#options;
+    const { sessionTimeout } = settings;
+    const rebalanceTimeout = Math.max(sessionTimeout, leastRebalance);
+    const metadata = subscriptionBytes(topics);
+    return this.#client.join({ memberId: this.#memberId, sessionTimeout, rebalanceTimeout, protocol, metadata });
+  }
+
+  /** What each member gets, and of how many partitions that is. */
+  async #share(members: readonly string[]): Promise<{ bytes: Map<string, Buffer>; counts: string }> {
+    const topics = await this.#partitions();
+    const shares = [...sharedOut(members, topics)].map(([member, share]) => [member, assignmentBytes(share)] as const);
+    return { bytes: new Map(shares), counts: countsOf(topics) };
+  }
+
+  async #partitions(): Promise<OfTopic[]> {
+    const { client, topics } = this.#options;
+    return Promise.all(
+      topics.map(async (topic) => {
+        return { topic, partitions: [...(await client.leaders(topic)).keys()].toSorted((a, b) => a - b) };
+      }),
+    );
+  }
+
+  /** Whether topics have other partitions than this member has shared out. */
+  async #hasGrown(): Promise<boolean> {
+    if (this.#shared === undefined) return false;
+    // Where nobody says it now, it is asked again after the next heartbeat.
+    const topics = await this.#partitions().catch(() => undefined);
+    return topics !== undefined && countsOf(topics) !== this.#shared;
+  }
+
+  /** Sends heartbeats until it has to join again. Throws where the group has forgotten it, or its session is over. */
+  async #stay(): Promise<void> {
+    const { settings, onAnswer, onFailure } = this.#options;
     const { signal } = this.#stopped;
-    const ended = new Promise<unknown>((resolve) => {
-      this.#end = resolve;
-    });
-    const end = this.#end;
-    const onStop = (): void => end();
-    consumer.on("consumer.crash", ({ payload }) => end(payload.error));
-    signal.addEventListener("abort", onStop);
-    const heartbeatTimeout = new HeartbeatTimeout(rebalanceTimeout + sessionTimeout, end);
-    consumer.on("consumer.heartbeat", () => heartbeatTimeout.restart());
-    const pause = (): void => consumer.pause(topics.map((topic) => ({ topic })));
-    consumer.on("consumer.group_join", ({ payload }) => {
-      heartbeatTimeout.restart();
-      this.#options.onAssigned(payload.memberAssignment);
-    });
-    let joining: Promise<void> | undefined;
-    try {
-      await consumer.connect();
-      await consumer.subscribe({ topics: [...topics], fromBeginning: true });
-      heartbeatTimeout.restart();
-      joining = consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve(pause()) });
-      pause();
-      this.#joined = joining.then(() => consumer);
-      this.#joined.catch(() => undefined);
-      return await ended;
-    } catch (error) {
-      return error;
-    } finally {
-      this.#joined = undefined;
-      signal.removeEventListener("abort", onStop);
-      heartbeatTimeout.stop();
-      await leave(consumer, joining);
+    let failures = 0;
+    while (!signal.aborted) {
+      const wait = failures === 0 ? settings.heartbeatInterval : backOff(failures, firstWait, longestWait);
+      await sleep(wait, AbortSignal.any([signal, this.#nudge.signal]));
+      if (signal.aborted) return;
+      this.#nudge = new AbortController();
+      const sent = performance.now();
+      try {
+        await this.#client.heartbeat(this.#id!);
+        this.#hear(sent);
+        if (failures > 0) onAnswer();
+        failures = 0;
+        if (await this.#hasGrown()) return;
+      } catch (error) {
+        const kind = groupErrorOf(error);
+        if (kind === "rebalances") this.#hear(sent);
+        if (kind !== undefined || performance.now() - this.#heard > settings.sessionTimeout) throw error;
+        failures += 1;
+        onFailure(error, failures);
+      }
     }
   }
-}
 
-/**
- * Detects a consumer that neither sends heartbeats nor joins for longer than a rebalance and a session together.
- * kafkajs leaves a consumer in this state when it has lost its id and fails to rejoin.
- */
-class HeartbeatTimeout {
-  readonly #limit: number;
-  readonly #onLimit: (reason: Error) => void;
-  #timer: NodeJS.Timeout | undefined;
-
-  /** `limit` in milliseconds, after which `onLimit` is called once. */
-  constructor(limit: number, onLimit: (reason: Error) => void) {
-    this.#limit = limit;
-    this.#onLimit = onLimit;
-  }
-
-  /** Restarts the time limit: after a heartbeat or a join, or when the consumer starts. */
-  restart(): void {
-    clearTimeout(this.#timer);
-    const text = `expected a heartbeat or a join of the consumer group within ${this.#limit} ms, found none: it joins again`;
-    this.#timer = setTimeout(() => this.#onLimit(new Error(text)), this.#limit).unref();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
+  /** The coordinator took a request that was sent at this time. From then on a session has to pass until it forgets this member. */
+  #hear(sent: number): void {
+    if (sent <= this.#heard || this.#stopped.signal.aborted) return;
+    this.#heard = sent;
+    clearTimeout(this.#session);
+    const over = (): void => {
+      this.#id = undefined;
+      this.#options.onSilence();
+    };
+    const left = sent + this.#options.settings.sessionTimeout - performance.now();
+    this.#session = setTimeout(over, left).unref();
   }
 }
 
-/**
- * Leaves the group. A consumer that is joining cannot leave before it has joined, and would stay a member if it was
- * abandoned; this waits a limited time for it.
- */
-function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<void> {
-  const left = Promise.resolve(joining)
-    .catch(() => undefined)
-    .then(() => consumer.disconnect())
-    .catch(() => undefined);
-  return waitAtMost(longestLeave, left);
+interface OfTopic {
+  topic: string;
+  partitions: number[];
+}
+
+function countsOf(topics: readonly OfTopic[]): string {
+  return topics.map(({ partitions }) => partitions.length).join();
 }

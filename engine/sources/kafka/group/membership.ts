@@ -7,8 +7,8 @@ import { waitAtMost } from "../../../flow/wait-at-most.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { oneLine } from "../../../peers/foreign-text.ts";
 import type { Hide } from "../../../peers/hidden-secrets.ts";
-import { kafkaPartition } from "../positions/feed.ts";
-import type { GroupState } from "../positions/group-state.ts";
+import { kafkaPartition, partitionText } from "../positions/feed.ts";
+import type { GroupState, PartitionState } from "../positions/group-state.ts";
 import { claimOf, claimText, type KafkaIdentity } from "./identity.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Commit, Member, type MemberOptions } from "./member.ts";
@@ -32,11 +32,11 @@ export interface MembershipOptions {
   /** Removes secrets from the names of foreign members. */
   hide: Hide;
   /** What a member needs, by its number from 1. */
-  member(number: number): Omit<MemberOptions, "onAssigned" | "onFailure">;
+  member(number: number): Omit<MemberOptions, "onAssigned" | "onFailure" | "onAnswer" | "onSilence">;
   /** Called with the partitions that may be read from now on; no others may. */
   onHeld: (feeds: ReadonlySet<Feed>) => void;
-  /** Called when the group turns out to belong to another Sluice: nothing more may be written. */
-  onDisowned: () => void;
+  /** Called when the group belongs to another Sluice, or may by now: nothing more may be written before that was looked at. */
+  onDoubt: () => void;
 }
 
 /** How long the group is not left because of a last commit, in milliseconds. */
@@ -52,8 +52,8 @@ export class Membership {
   readonly #held = new Map<Member, readonly Feed[]>();
   /** What `onHeld` was last called with. */
   #read: ReadonlySet<Feed> = new Set();
-  /** Counts the assignments: work for an older assignment stops when a newer one arrives. */
-  #assignment = 0;
+  /** Aborts when a newer assignment arrives: work for the older one stops then. */
+  #assignment = new AbortController();
   #foreign = "";
   #isClosed = false;
   readonly #claims = new Mutex();
@@ -69,12 +69,13 @@ export class Membership {
       const who = `member ${number} of the consumer group`;
       const member: Member = new Member({
         ...this.#options.member(number),
-        onAssigned: (partitions) => {
-          const feeds = this.#feedsOf(partitions);
-          if (feeds.length > 0) failures.clear(who);
-          this.#assigned(member, feeds);
-        },
+        onAssigned: (partitions) => this.#assigned(member, this.#feedsOf(partitions)),
         onFailure: (error, attempt) => failures.note(who, error, attempt),
+        onAnswer: () => failures.clear(who),
+        onSilence: () => {
+          this.#options.onDoubt();
+          this.#assigned(member, []);
+        },
       });
       this.#members.push(member);
     }
@@ -98,7 +99,7 @@ export class Membership {
 
   async leave(): Promise<void> {
     this.#isClosed = true;
-    this.#assignment += 1;
+    this.#begin();
     await this.#stopMembers();
     await this.#claims.ended();
   }
@@ -123,39 +124,77 @@ export class Membership {
   #assigned(member: Member, feeds: readonly Feed[]): void {
     if (this.#isClosed) return;
     this.#held.set(member, feeds);
-    const assignment = (this.#assignment += 1);
-    this.#claims.run(() => this.#claim(assignment)).catch(() => undefined);
+    const current = this.#begin();
+    this.#claims.run(() => this.#claim(current)).catch(() => undefined);
   }
 
-  /** Checks which Sluice owns the group, and commits a claim on these partitions. */
-  async #claim(assignment: number): Promise<void> {
-    const isCurrent = (): boolean => assignment === this.#assignment;
-    await retryWhile(
-      isCurrent,
-      () => this.#claimOnce(isCurrent),
-      async (error, attempt) => {
-        if (!isCurrent()) return;
-        this.#options.failures.note("the consumer group", error, attempt);
-        await sleep(waitAfter(attempt));
-      },
-    );
+  /** A new assignment: what is done for the one before ends. */
+  #begin(): AbortSignal {
+    this.#assignment.abort();
+    this.#assignment = new AbortController();
+    return this.#assignment.signal;
   }
 
-  async #claimOnce(isCurrent: () => boolean): Promise<void> {
-    const { opening, positions, telemetry, pipeline_id, failures } = this.#options;
+  /**
+   * Checks which Sluice owns the group, and commits a claim on these partitions; again as long as it is not known where one of
+   * them begins.
+   */
+  async #claim(current: AbortSignal): Promise<void> {
+    const { failures } = this.#options;
+    const isCurrent = (): boolean => !current.aborted;
+    let isTold = false;
+    for (let attempt = 1; isCurrent(); attempt += 1) {
+      const claimed = await retryWhile(
+        isCurrent,
+        () => this.#claimOnce(isCurrent),
+        async (error, failed) => {
+          if (!isCurrent()) return;
+          failures.note("the consumer group", error, failed);
+          await sleep(waitAfter(failed), current);
+        },
+      );
+      if (claimed === undefined || !isCurrent()) return;
+      if (!isTold) this.#tell();
+      isTold = true;
+      for (const { feed, missing } of claimed.unplaced) failures.note(partitionText(feed), missing, attempt);
+      if (claimed.unplaced.length === 0) return;
+      await sleep(Math.min(longestUnplaced, waitAfter(attempt)), current);
+    }
+  }
+
+  #tell(): void {
+    const { telemetry, pipeline_id } = this.#options;
+    telemetry.assigned({ pipeline_id, partitions: byTopic([...this.#held.values()].flat()) });
+  }
+
+  /** Resolves with the partitions that have no place yet, as they have no leader; undefined where the group is not ours. */
+  async #claimOnce(isCurrent: () => boolean): Promise<{ unplaced: PartitionState[] } | undefined> {
+    const { opening, positions, failures } = this.#options;
     const state = await opening.read();
-    if (!isCurrent()) return;
+    if (!isCurrent()) return undefined;
     const judged = judge(state, opening.known, false);
-    if (judged.kind === "owner") return this.#waitForOwnership(judged.text, state);
+    if (judged.kind === "owner") {
+      await this.#waitForOwnership(judged.text, state);
+      return undefined;
+    }
     this.#reportForeign(judged.foreignMembers);
-    if (opening.known.recreated.size > 0) return this.rejoin();
+    if (opening.known.recreated.size > 0) {
+      await this.rejoin();
+      return undefined;
+    }
     await opening.placeNew(state, judged, this.#unread(judged.taken));
-    const held = new Set([...this.#held.values()].flat());
-    await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
-    if (!isCurrent()) return;
+    const held = [...this.#held.values()].flat();
+    const placed = new Map<Feed, number>();
+    for (const feed of held) {
+      const final = positions.final(feed);
+      if (final !== undefined) placed.set(feed, final);
+    }
+    await this.commit(placed);
+    if (!isCurrent()) return undefined;
     failures.clear("the consumer group");
-    telemetry.assigned({ pipeline_id, partitions: byTopic(held) });
-    this.#hold(held);
+    for (const feed of placed.keys()) if (!this.#read.has(feed)) failures.clear(partitionText(feed));
+    this.#hold(new Set(placed.keys()));
+    return { unplaced: state.partitions.filter(({ feed }) => held.includes(feed) && !placed.has(feed)) };
   }
 
   #hold(feeds: ReadonlySet<Feed>): void {
@@ -200,8 +239,8 @@ export class Membership {
 
   async #rejoin(): Promise<void> {
     const { opening, signals, failures } = this.#options;
-    const assignment = await this.#leaveGroup();
-    const isCurrent = (): boolean => assignment === this.#assignment;
+    const left = await this.#leaveGroup();
+    const isCurrent = (): boolean => !left.aborted;
     const rejoinOnce = async (): Promise<void> => {
       await opening.checkRange(signals, { isRunning: true, onAnswered: () => failures.clear("offsets") });
       opening.pauseEnded();
@@ -211,19 +250,19 @@ export class Membership {
       await retryWhile(isCurrent, rejoinOnce, async (error, attempt) => {
         if (error instanceof LeftForLater) throw error;
         failures.note("offsets", error, attempt);
-        await sleep(waitAfter(attempt), signals.drain);
+        await sleep(waitAfter(attempt), AbortSignal.any([signals.drain, left]));
       });
     } catch (error) {
       if (!(error instanceof LeftForLater)) throw error;
     }
   }
 
-  /** Stops reading and leaves the group. Resolves with the number of this assignment. */
-  async #leaveGroup(): Promise<number> {
+  /** Stops reading and leaves the group. Resolves with a signal that aborts at the next assignment. */
+  async #leaveGroup(): Promise<AbortSignal> {
     this.#hold(new Set());
-    const assignment = (this.#assignment += 1);
+    const current = this.#begin();
     await this.#stopMembers();
-    return assignment;
+    return current;
   }
 
   /**
@@ -231,25 +270,28 @@ export class Membership {
    * group is ours.
    */
   async #waitForOwnership(text: string, state: GroupState): Promise<void> {
-    const { opening, signals, onDisowned } = this.#options;
-    onDisowned();
+    const { opening, signals, onDoubt } = this.#options;
+    onDoubt();
     await this.#commitOwn(state);
-    const assignment = await this.#leaveGroup();
+    const left = await this.#leaveGroup();
     let reason = text;
-    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
+    for (let attempt = 1; !left.aborted; attempt += 1) {
       await opening.wait({ class: "owner", text: reason }, attempt, signals);
       const judged = await opening.read().then(
         (now) => judge(now, opening.known, false),
         () => undefined,
       );
       if (judged?.kind === "owner") reason = judged.text;
-      if (judged?.kind !== "ours" || assignment !== this.#assignment) continue;
+      if (judged?.kind !== "ours" || left.aborted) continue;
       opening.pauseEnded();
       this.join();
       return;
     }
   }
 }
+
+/** How long to wait until it is looked again whether a partition has a leader, in milliseconds. */
+const longestUnplaced = 1_000;
 
 /** How long to wait after so many failed attempts, in milliseconds. */
 function waitAfter(attempt: number): number {

@@ -11,7 +11,7 @@ import { isPassing } from "../../../state/storage-error.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { kafkaPartition, partitionOf } from "../positions/feed.ts";
 import type { Group } from "./group.ts";
-import type { GroupState } from "../positions/group-state.ts";
+import type { Ends, GroupState, PartitionState } from "../positions/group-state.ts";
 import { LostEvents, type LostCheck } from "./lost-events.ts";
 import type { KafkaIdentity } from "./identity.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
@@ -75,6 +75,7 @@ export class Opening {
     this.#onRead = onRead;
     this.#lostEvents = new LostEvents(options, positions, {
       read: () => this.read(),
+      divergences: (only) => this.#divergences(only === undefined ? positions.feeds : [only]),
       wait: (text, attempt, signals) => this.wait({ class: "lost", text }, attempt, signals),
     });
   }
@@ -115,12 +116,12 @@ export class Opening {
   /** Whether the brokers still have the events of ranges; waits until they answer. Throws LeftForLater. */
   async stillHolds(ranges: readonly PositionRange[], signals: SourceSignals): Promise<boolean> {
     if (!ranges.every(({ feed }) => this.#positions.isRead(feed))) return false;
-    const { partitions } = await this.#until(signals, () => this.read());
+    const partitions = await this.#until(signals, () => this.#knownOf(ranges));
     this.#pause.leave();
     return ranges.every(({ feed, first, last, count }) => {
-      const of = partitions.find((one) => one.feed === feed);
+      const ends = partitions.get(feed);
       if (count === 0) return true;
-      return of !== undefined && of.low <= first && last < Math.min(of.high, this.#positions.goneFrom(feed));
+      return ends !== undefined && ends.low <= first && last < Math.min(ends.high, this.#positions.goneFrom(feed));
     });
   }
 
@@ -129,6 +130,34 @@ export class Opening {
     const state = this.#positions.there(await this.#group.read());
     this.#onRead(state);
     return state;
+  }
+
+  #divergences(feeds: readonly Feed[]): Promise<Map<Feed, number | Error>> {
+    const read = feeds.flatMap((feed) => {
+      const [next, epoch] = [this.#positions.next(feed), this.#positions.epoch(feed)];
+      return next === undefined || epoch === undefined ? [] : [{ feed, next, epoch }];
+    });
+    return this.#group.divergences(read);
+  }
+
+  /** The offsets that the partitions of ranges have. Throws why those of one are not known now. */
+  async #knownOf(ranges: readonly PositionRange[]): Promise<Map<Feed, Ends | undefined>> {
+    const { partitions } = await this.read();
+    const own = partitions.filter(({ feed }) => ranges.some((range) => range.feed === feed));
+    const unknown = own.find(({ missing }) => missing !== undefined);
+    if (unknown !== undefined) throw unknown.missing;
+    const read = ranges.flatMap(({ feed, last, epoch }) =>
+      epoch === undefined ? [] : [{ feed, next: last + 1, epoch }],
+    );
+    const parted = await this.#group.divergences(read);
+    return new Map(
+      own.map(({ feed, ends }) => {
+        const end = parted.get(feed);
+        if (end instanceof Error) throw end;
+        // What the log has behind there are other events.
+        return [feed, ends && { ...ends, high: Math.min(ends.high, end ?? Infinity) }];
+      }),
+    );
   }
 
   /** Whether a topic that is read was created again; asks the brokers. Throws what kafkajs throws. */
@@ -153,7 +182,12 @@ export class Opening {
   ): Promise<void> {
     const { telemetry, pipeline_id } = this.#options;
     const recreated = this.#recreated;
-    const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
+    const unplaced = of.partitions.flatMap((one): Unplaced[] => {
+      const topic = this.#options.topics.get(kafkaPartition(one.feed)!.topic);
+      return topic === undefined || !fresh.includes(one.feed) ? [] : [{ ...one, at: this.#startOf(one.feed, topic) }];
+    });
+    await this.#positions.noteStarts(startsOf(unplaced.filter(({ ends }) => ends === undefined)));
+    const begins = new Map([...found, ...taken, ...(await this.#begins(unplaced))]);
     // The group's offset alone does not decide about a topic that was created again.
     for (const feed of begins.keys()) if (recreated.has(kafkaPartition(feed)!.topic)) begins.delete(feed);
     await this.#positions.noteTopicIds();
@@ -225,21 +259,26 @@ export class Opening {
   }
 
   /**
-   * Where partitions without any offset begin: those of a new topic as the options say, those added later at their
+   * Where a partition without any offset begins: one of a new topic as the options say, one that was added later at its
    * beginning.
    */
-  async #begins({ cluster, partitions }: GroupState, fresh: readonly Feed[]): Promise<[Feed, number][]> {
-    const begins: [Feed, number][] = [];
-    for (const [topic, { start }] of this.#options.topics) {
-      const at = this.#positions.isKnown(topic) ? "earliest" : (this.#options.options.start ?? start);
-      const own = partitions.filter(({ feed }) => fresh.includes(feed) && kafkaPartition(feed)!.topic === topic);
-      const isTime = /^\d/.test(at) && own.length > 0;
-      const since = isTime ? await this.#group.offsetsSince(cluster, topic, Date.parse(at)) : undefined;
-      for (const { feed, low, high } of own) {
-        begins.push([feed, since === undefined ? (at === "latest" ? high : low) : (since.get(feed) ?? high)]);
-      }
+  #startOf(feed: Feed, { start }: TopicOptions): string {
+    const noted = this.#positions.startOf(feed);
+    if (noted !== undefined) return noted;
+    return this.#positions.isKnown(kafkaPartition(feed)!.topic) ? "earliest" : (this.#options.options.start ?? start);
+  }
+
+  /** The offsets at which partitions begin. One that nobody leads now has none yet. */
+  async #begins(unplaced: readonly Unplaced[]): Promise<[Feed, number][]> {
+    const led = unplaced.flatMap(({ ends, ...of }) => (ends === undefined ? [] : [{ ...of, ends }]));
+    const times = new Set(led.map(({ at }) => at).filter((at) => /^\d/.test(at)));
+    const since = new Map<Feed, number>();
+    for (const time of times) {
+      const feeds = led.filter(({ at }) => at === time).map(({ feed }) => feed);
+      const found = await this.#group.offsetsSince(feeds.map(partitionOf), Date.parse(time));
+      for (const [index, feed] of feeds.entries()) since.set(feed, found[index]!);
     }
-    return begins;
+    return led.map(({ feed, ends, at }) => [feed, since.get(feed) ?? (at === "latest" ? ends.high : ends.low)]);
   }
 
   /** The next offsets of partitions that the other run has read. In the others the batches prepared here decide. */
@@ -265,6 +304,14 @@ export class Opening {
       await this.wait(waitedFor(error, this.#hide), attempt, signals);
     });
   }
+}
+
+/** A partition without any offset, and where it is to begin. */
+type Unplaced = PartitionState & { at: string };
+
+/** What to note of partitions that begin later: the end as it is now is the time. */
+function startsOf(unled: readonly Unplaced[]): Record<Feed, string> {
+  return Object.fromEntries(unled.map(({ feed, at }) => [feed, at === "latest" ? new Date().toISOString() : at]));
 }
 
 function wayOutOf({ class: kind }: Waited): Pick<Waited, "way_out"> {

@@ -22,6 +22,9 @@ export interface Known {
   recreated: ReadonlySet<string>;
 }
 
+/** Stands for the members of a group that cannot be read. */
+const unreadableMembers = "members that cannot be read";
+
 /** What follows from the state of a group (docs/delivery-protocol.md, Kafka). */
 export type Judgement =
   /** Another Sluice reads, or has read, with this group: nothing may be read. */
@@ -46,12 +49,12 @@ export type Judgement =
     };
 
 /**
- * Judges the state of a group. A person committed an offset without a claim if it is found `isBeforeJoin` in a group
- * without members: brokers refuse to move a group that has members. Otherwise another application committed it, and it
- * is ignored.
+ * Judges the state of a group. A person committed an offset without a claim if it is found `isBeforeJoin` in a group that is known
+ * to have no members, as brokers refuse to move a group that has some, and if it does not name what was read, as only consumers
+ * do. Otherwise another application committed it, and it is ignored.
  */
 export function judge(state: GroupState, known: Known, isBeforeJoin: boolean): Judgement {
-  const members = state.members.map((client) => ({ client, claim: memberOf(client) }));
+  const members = (state.members ?? []).map((client) => ({ client, claim: memberOf(client) }));
   const owner = ownerOf(state, known, members);
   if (owner !== undefined) return owner;
   const judged = {
@@ -61,9 +64,12 @@ export function judge(state: GroupState, known: Known, isBeforeJoin: boolean): J
     found: new Map<Feed, number>(),
     taken: new Map<Feed, number>(),
     fresh: [] as Feed[],
-    foreignMembers: members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
+    foreignMembers:
+      state.members === undefined
+        ? [unreadableMembers]
+        : members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
   };
-  const when = { isBeforeJoin, isPerson: isBeforeJoin && members.length === 0 };
+  const when = { isBeforeJoin, isPerson: isBeforeJoin && state.members?.length === 0 };
   for (const of of state.partitions) judgePartition(of, known, when, judged);
   return judged;
 }
@@ -80,6 +86,7 @@ function judgePartition(
     return;
   }
   const claim = claimOf(committed.metadata, committed.offset);
+  const isMove = isPerson && !committed.isByConsumer;
   const isTakenOver = claim !== undefined && claim.run === takeOver;
   const wasSetBack = isCut(feed) || readBeforeCut(feed) !== undefined;
   const isFurther = local !== undefined && committed.offset > local && !wasSetBack;
@@ -88,8 +95,8 @@ function judgePartition(
     // A claim on a topic that was created again belongs to the former topic.
     if (claim !== undefined && recreated.has(kafkaPartition(feed)!.topic)) judged.fresh.push(feed);
     else judged.found.set(feed, committed.offset);
-  } else if (claim === undefined && (committed.offset !== local || (isPerson && isCut(feed)))) {
-    (isPerson ? judged.moved : judged.foreign).set(feed, committed.offset);
+  } else if (claim === undefined && (committed.offset !== local || (isMove && isCut(feed)))) {
+    (isMove ? judged.moved : judged.foreign).set(feed, committed.offset);
   }
 }
 

@@ -60,6 +60,8 @@ export class Lag {
 
   /** The offset after the last event of a partition that may be read. */
   end(feed: Feed, end: number): void {
+    // A broker that does not know it yet says -1.
+    if (end < 0) return;
     const isNew = this.#counted.has(feed) && !this.#ends.has(feed);
     this.#ends.set(feed, end);
     if (isNew && this.#areEndsKnown) this.#report();
@@ -81,8 +83,8 @@ export class Lag {
     for (const feed of this.#counted) {
       lag += Math.max(0, (this.#ends.get(feed) ?? 0) - (this.#positions.final(feed) ?? 0));
     }
-    // An unknown lag is left out: it is not 0.
-    const known = this.#areEndsKnown ? { lag } : {};
+    // An unknown lag is left out: it is not 0. So is that of no partitions: others are read by nobody, or elsewhere.
+    const known = this.#counted.size > 0 && this.#areEndsKnown ? { lag } : {};
     const uncommitted = [...this.#positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
     this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, uncommitted, ...known });
   }

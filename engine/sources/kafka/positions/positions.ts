@@ -1,4 +1,4 @@
-import { nextPosition, type CutLog, type SourceNotes } from "../../../core/journal.ts";
+import { epochBefore, nextPosition, type CutLog, type SourceNotes } from "../../../core/journal.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
 import type { SourceJournal } from "../../../core/source.ts";
 import { kafkaPartition, partitionText } from "./feed.ts";
@@ -15,6 +15,8 @@ export class KafkaPositions {
   readonly #final = new Map<Feed, number>();
   /** The offset after the last that was handed out, or that a pending batch holds. */
   readonly #next = new Map<Feed, number>();
+  /** The leadership in which the event before `#next` was written, where it is known. */
+  readonly #epochs = new Map<Feed, number>();
   /** The committed offsets of the group, as far as they are known. */
   readonly #committed = new Map<Feed, number>();
   /** Partitions that a person has moved, until the batches from before the move are settled. */
@@ -22,6 +24,7 @@ export class KafkaPositions {
   /** The ends of those of them whose log was cut: events after it that earlier batches have read are gone. */
   readonly #goneFrom = new Map<Feed, number>();
   #cutLogs: Readonly<Record<Feed, CutLog>>;
+  #starts: Readonly<Record<Feed, string>>;
   readonly #topicIds: TopicIds;
 
   constructor(topics: Iterable<string>, pipeline_id: string, journal: SourceJournal) {
@@ -30,6 +33,7 @@ export class KafkaPositions {
     this.#journal = journal;
     const { notes = {} } = journal.progress(pipeline_id);
     this.#cutLogs = notes.cutLogs ?? {};
+    this.#starts = notes.starts ?? {};
     this.#topicIds = new TopicIds(notes.topicIds);
   }
 
@@ -52,6 +56,7 @@ export class KafkaPositions {
       this.#final.set(feed, (moved ?? progress.positions[feed]!) + 1);
       const held = moved === undefined ? nextPosition(feed, progress, pending) : undefined;
       this.#next.set(feed, held ?? this.#final.get(feed)!);
+      this.#learnEpoch(feed, epochBefore(this.#next.get(feed)!, feed, progress, pending));
     }
   }
 
@@ -101,16 +106,36 @@ export class KafkaPositions {
     return this.#next.get(feed);
   }
 
+  /** The leadership in which the event before `next` was written; undefined where it is not known. */
+  epoch(feed: Feed): number | undefined {
+    return this.#epochs.get(feed);
+  }
+
+  /** Where a partition begins that had no leader when its topic was first read; undefined where it had one. */
+  startOf(feed: Feed): string | undefined {
+    return this.#starts[feed];
+  }
+
+  /** Notes where partitions begin once they have a leader. Throws what the journal throws. */
+  async noteStarts(starts: Readonly<Record<Feed, string>>): Promise<void> {
+    if (Object.keys(starts).length === 0) return;
+    const all = { ...this.#starts, ...starts };
+    await this.#journal.place(this.#pipeline_id, {}, { notes: this.#notes({ starts: all }) });
+    this.#starts = all;
+  }
+
   /** Sets the offsets at which partitions go on. Throws what the journal throws, and has then changed nothing. */
   async place(offsets: ReadonlyMap<Feed, number>, options: { isMove?: boolean } = {}): Promise<void> {
     if (offsets.size === 0) return;
-    const isCut = [...offsets.keys()].some((feed) => this.#cutLogs[feed] !== undefined);
-    const cutLogs = isCut ? this.#cutLogsPlaced(offsets.keys()) : this.#cutLogs;
-    const notes = isCut ? { notes: this.#notes({ cutLogs }) } : {};
+    const isNoted = [...offsets.keys()].some((feed) => feed in this.#cutLogs || feed in this.#starts);
+    const cutLogs = isNoted ? this.#cutLogsPlaced(offsets.keys()) : this.#cutLogs;
+    const starts = isNoted ? without(this.#starts, offsets.keys()) : this.#starts;
+    const notes = isNoted ? { notes: this.#notes({ cutLogs, starts }) } : {};
     await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { ...options, ...notes });
+    this.#starts = starts;
     for (const [feed, offset] of offsets) {
       this.#final.set(feed, offset);
-      this.#next.set(feed, offset);
+      this.#goOnAt(feed, offset);
       if (options.isMove !== true) continue;
       this.#moved.add(feed);
       const cut = cutLogs[feed];
@@ -132,11 +157,11 @@ export class KafkaPositions {
     this.#cutLogs = cutLogs;
     this.#topicIds.noted(topicIds);
     for (const feed of this.feeds.filter((of) => !this.isRead(of))) {
-      for (const known of [this.#final, this.#next, this.#committed]) known.delete(feed);
+      for (const known of [this.#final, this.#next, this.#epochs, this.#committed]) known.delete(feed);
     }
     for (const [feed, offset] of offsets) {
       this.#final.set(feed, offset);
-      this.#next.set(feed, offset);
+      this.#goOnAt(feed, offset);
     }
   }
 
@@ -193,11 +218,24 @@ export class KafkaPositions {
   /** A batch was given up: its range is read again. */
   givenUp({ feed, first }: PositionRange): void {
     const next = this.#next.get(feed);
-    if (next !== undefined) this.#next.set(feed, Math.min(next, first));
+    if (next !== undefined && first < next) this.#goOnAt(feed, first);
   }
 
-  handedOut(feed: Feed, last: number): void {
+  /** `epoch`: the leadership in which the last one was written, where it is known. */
+  handedOut(feed: Feed, last: number, epoch?: number): void {
     this.#next.set(feed, last + 1);
+    this.#learnEpoch(feed, epoch);
+  }
+
+  /** What was read before this offset, and when it was written, says nothing any more. */
+  #goOnAt(feed: Feed, offset: number): void {
+    this.#next.set(feed, offset);
+    this.#epochs.delete(feed);
+  }
+
+  #learnEpoch(feed: Feed, epoch: number | undefined): void {
+    if (epoch === undefined) this.#epochs.delete(feed);
+    else this.#epochs.set(feed, epoch);
   }
 
   /**
@@ -258,7 +296,7 @@ export class KafkaPositions {
 
   #notes(changes: SourceNotes): SourceNotes {
     const topicIds = this.#topicIds.notes(this.#cluster, []);
-    return { topicIds, cutLogs: this.#cutLogs, ...changes };
+    return { topicIds, cutLogs: this.#cutLogs, starts: this.#starts, ...changes };
   }
 
   /**
@@ -274,6 +312,12 @@ export class KafkaPositions {
     }
     return cutLogs;
   }
+}
+
+function without<Value>(record: Readonly<Record<Feed, Value>>, feeds: Iterable<Feed>): Record<Feed, Value> {
+  const left = { ...record };
+  for (const feed of feeds) delete left[feed];
+  return left;
 }
 
 function lastsOf(offsets: ReadonlyMap<Feed, number>): Record<Feed, number> {

@@ -43,6 +43,8 @@ export interface BatchHead {
   baseOffset: number;
   /** The offset of its last record when it was written. Compaction may have removed that record. */
   lastOffset: number;
+  /** Counts the elections of the partition: the leadership in which it was written; undefined where it is not known. */
+  epoch: number | undefined;
   /** A number of `codecNames`. */
   codec: number;
   isTransactional: boolean;
@@ -65,6 +67,7 @@ export function batchHead(bytes: Buffer, { start, end, offset }: Entry): BatchHe
     const [least, found] = [headBytes - prefixBytes, end - start - prefixBytes];
     throw new Unreadable(`expected a batch of at least ${least} bytes, found a length of ${found}`);
   }
+  const epoch = bytes.readInt32BE(start + prefixBytes);
   const attributes = bytes.readInt16BE(start + 21);
   const lastDelta = bytes.readInt32BE(start + 23);
   const count = bytes.readInt32BE(start + 57);
@@ -75,6 +78,7 @@ export function batchHead(bytes: Buffer, { start, end, offset }: Entry): BatchHe
   return {
     baseOffset: offset,
     lastOffset: offset + lastDelta,
+    epoch: epoch < 0 ? undefined : epoch,
     codec: attributes & 0x07,
     isTransactional: (attributes & 0x10) !== 0,
     isControl: (attributes & 0x20) !== 0,

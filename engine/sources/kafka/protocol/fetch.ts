@@ -87,7 +87,16 @@ export interface FetchById {
   minBytes: number;
   maxBytes: number;
   isolationLevel: number;
-  topics: readonly { id: string; partitions: readonly { partition: number; offset: number; maxBytes: number }[] }[];
+  topics: readonly { id: string; partitions: readonly FetchedPlace[] }[];
+}
+
+/** Where a partition is to be read from. */
+interface FetchedPlace {
+  partition: number;
+  /** The leadership in which the broker is asked; -1: in any. */
+  leaderEpoch: number;
+  offset: number;
+  maxBytes: number;
 }
 
 const unknown = -1;
@@ -99,9 +108,9 @@ export function fetchByIdRequest({ wait, minBytes, maxBytes, isolationLevel, top
   const [noSession, noEpoch] = [0, -1];
   writer.int32(noSession).int32(noEpoch);
   writer.list(topics, ({ id, partitions }) => {
-    writer.uuid(id).list(partitions, ({ partition, offset, maxBytes: most }) => {
-      // The leader epoch and the epoch of the last event are unknown; only replicas send a log start offset.
-      writer.int32(partition).int32(unknown).int64(offset).int32(unknown).int64(unknown).int32(most).noTags();
+    writer.uuid(id).list(partitions, ({ partition, leaderEpoch, offset, maxBytes: most }) => {
+      // The epoch of the last event, and where a log starts, are sent by replicas.
+      writer.int32(partition).int32(leaderEpoch).int64(offset).int32(unknown).int64(unknown).int32(most).noTags();
     });
     writer.noTags();
   });

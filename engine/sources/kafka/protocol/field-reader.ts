@@ -36,7 +36,15 @@ export class FieldReader {
   }
 
   text(field: string): string {
+    const found = this.nullableText(field);
+    if (found === undefined) throw this.#error(field, "a text", "null");
+    return found;
+  }
+
+  /** Undefined for null. */
+  nullableText(field: string): string | undefined {
     const length = this.int16(field);
+    if (length === -1) return undefined;
     if (length < 0) throw this.#error(field, "a text", `a length of ${length}`);
     const start = this.#take(length, field);
     return this.#bytes.toString("utf8", start, start + length);

@@ -29,6 +29,9 @@ export class RecordBatches {
   /** The offset after the last entry that was opened: no later entry begins before it. */
   #floor = 0;
   #source: RunSource | undefined;
+  /** The leadership in which the records of the source were written, and the one of the record before `nextOffset`. */
+  #sourceEpoch: number | undefined;
+  #epoch: number | undefined;
   #failure: UnreadableRecords | undefined;
   #nextOffset: number;
 
@@ -50,6 +53,11 @@ export class RecordBatches {
     return this.#nextOffset;
   }
 
+  /** The leadership in which the record before `nextOffset` was written; undefined where it is not known. */
+  get epoch(): number | undefined {
+    return this.#epoch;
+  }
+
   /**
    * Fills the run with the next records; false if there are no more. Throws `UnreadableRecords` once all records before
    * the broken place were handed out.
@@ -61,7 +69,7 @@ export class RecordBatches {
       this.#fill();
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      this.#pass(this.#afterRun());
+      this.#pass(this.#afterRun(), this.#run.epoch);
       this.#failure = new UnreadableRecords(this.#fetched.topic, this.#fetched.partition, this.#nextOffset, error);
       if (this.#run.count === 0) throw this.#failure;
     }
@@ -73,10 +81,12 @@ export class RecordBatches {
     while (run.count < run.capacity) {
       this.#source ??= this.#open();
       if (this.#source === undefined) return;
-      if (run.count === 0) run.bytes = this.#source.bytes;
-      else if (run.bytes !== this.#source.bytes) return;
+      if (run.count === 0) {
+        run.bytes = this.#source.bytes;
+        run.epoch = this.#sourceEpoch;
+      } else if (run.bytes !== this.#source.bytes || run.epoch !== this.#sourceEpoch) return;
       this.#source.fill(run, this.#from);
-      this.#pass(this.#source.isRead ? this.#source.nextOffset : this.#afterRun());
+      this.#pass(this.#source.isRead ? this.#source.nextOffset : this.#afterRun(), this.#sourceEpoch);
       if (this.#source.isRead) this.#source = undefined;
     }
   }
@@ -85,8 +95,10 @@ export class RecordBatches {
     return this.#run.count === 0 ? 0 : this.#run.offsets[this.#run.count - 1]! + 1;
   }
 
-  #pass(offset: number): void {
-    this.#nextOffset = Math.max(this.#nextOffset, offset);
+  #pass(offset: number, epoch: number | undefined): void {
+    if (offset <= this.#nextOffset) return;
+    this.#nextOffset = offset;
+    this.#epoch = epoch;
   }
 
   /** The next entry with events to hand out; undefined at the end, where an entry that the broker cut is ignored. */
@@ -115,6 +127,7 @@ export class RecordBatches {
     const batch = batchHead(this.#fetched.records, entry);
     this.#raiseFloor(batch.baseOffset, batch.lastOffset);
     const isAborted = this.#aborted.includes(batch, (control) => this.#recordsOf(control));
+    this.#sourceEpoch = batch.epoch;
     if (batch.isControl || isAborted || batch.lastOffset < this.#from) return this.#skip(batch.lastOffset);
     if (batch.codec === 0) return this.#batchRecords.open(batch, this.#fetched.records, batch.start, batch.end);
     const bytes = this.#recordsOf(batch);
@@ -130,6 +143,7 @@ export class RecordBatches {
     const message = messageAt(records, start, end);
     const { offset, format, codec } = message;
     const before = this.#floor - 1;
+    this.#sourceEpoch = undefined;
     this.#raiseFloor(offset, offset);
     if (offset < this.#from) return this.#skip(offset);
     if (codec === 0) return new Messages({ bytes: records, start, end, lastOffset: offset, format, before });
@@ -140,7 +154,7 @@ export class RecordBatches {
   }
 
   #skip(lastOffset: number): undefined {
-    this.#pass(lastOffset + 1);
+    this.#pass(lastOffset + 1, this.#sourceEpoch);
   }
 
   /** Offsets only rise: records of an entry with a lower offset would be handed out twice, or left out. */

@@ -18,6 +18,8 @@ export class RecordRun {
   count = 0;
   /** Bytes of all values of the run together. */
   valueBytes = 0;
+  /** The leadership in which all of them were written; undefined where it is not known. */
+  epoch: number | undefined;
   readonly capacity: number;
   readonly offsets: Float64Array;
   /** Where in `bytes` each value starts. */
@@ -36,6 +38,7 @@ export class RecordRun {
     this.bytes = nothing;
     this.count = 0;
     this.valueBytes = 0;
+    this.epoch = undefined;
   }
 }
 

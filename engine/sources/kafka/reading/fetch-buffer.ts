@@ -1,4 +1,5 @@
 import type { Chunk, Feed } from "../../../core/positions.ts";
+import type { Event } from "../../../event/event.ts";
 import type { Codecs } from "../protocol/codecs.ts";
 import type { FetchedPartition } from "../protocol/fetch.ts";
 import { RecordBatches } from "../protocol/record-batches.ts";
@@ -119,15 +120,16 @@ export class FetchBuffer {
     if (reading.at >= run.count) {
       reading.at = 0;
       if (!this.#next(reading)) {
-        const last = reading.batches.nextOffset - 1;
-        return last > reading.last ? { feed: reading.feed, events: [], last } : undefined;
+        const { epoch, nextOffset } = reading.batches;
+        return nextOffset - 1 > reading.last ? chunkOf(reading, [], nextOffset - 1, epoch) : undefined;
       }
     }
     const end = Math.min(run.count, reading.at + limit);
     const events = eventsOf(run, reading.at, end, reading.topic);
     reading.at = end;
-    reading.last = end === run.count ? reading.batches.nextOffset - 1 : run.offsets[end - 1]!;
-    return { feed: reading.feed, events, last: reading.last };
+    const isWhole = end === run.count;
+    reading.last = isWhole ? reading.batches.nextOffset - 1 : run.offsets[end - 1]!;
+    return chunkOf(reading, events, reading.last, isWhole ? reading.batches.epoch : run.epoch);
   }
 
   #next(reading: Reading): boolean {
@@ -146,4 +148,8 @@ export class FetchBuffer {
     this.#bytes -= reading.bytes;
     this.onChange();
   }
+}
+
+function chunkOf({ feed }: Reading, events: Event[], last: number, epoch: number | undefined): Chunk {
+  return { feed, events, last, ...(epoch !== undefined && { epoch }) };
 }

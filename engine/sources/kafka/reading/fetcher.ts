@@ -1,9 +1,12 @@
 import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
-import { retryWhile } from "../../../flow/retry.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import { unlessAborted } from "../../../flow/unless-aborted.ts";
-import { brokerError, noLeader, outOfRange, placeAt, unknownTopicId, type Brokers } from "../brokers/brokers.ts";
+import { noLeader, outOfRange, placeAt, unknownTopicId } from "../brokers/brokers.ts";
+import type { KafkaClient, Leader } from "../brokers/client.ts";
+import { brokerError } from "../brokers/requests.ts";
+import { divergences } from "../brokers/divergences.ts";
+import { partitionText } from "../positions/feed.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { batchHead, entryAt } from "../protocol/batch-head.ts";
 import type { FetchedPartition } from "../protocol/fetch.ts";
@@ -11,7 +14,7 @@ import { Unreadable } from "../protocol/unreadable.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
 
 export interface FetcherOptions {
-  brokers: Brokers;
+  client: KafkaClient;
   topics: readonly string[];
   /** The feed of a partition of one of the topics. */
   feedOf: (topic: string, partition: number) => Feed;
@@ -21,40 +24,72 @@ export interface FetcherOptions {
   /** How long a fetch may gather more events while events come, in milliseconds. */
   linger: number;
   buffer: FetchBuffer;
-  /** Called when a fetch has failed `attempt` times in a row; with `undefined` when fetches work again. */
-  onFailure: (error: unknown, attempt: number) => void;
-  /** Called when the leaders of all partitions are known, before any is fetched. If it throws, this is tried again. */
+  /**
+   * Called when something (`who`: a partition, a broker, or the search for leaders) has failed `attempt` times in a row;
+   * with `undefined` when it works again.
+   */
+  onFailure: (who: string, error: unknown, attempt: number) => void;
+  /** Called when the leaders are known, before any partition is fetched. If it throws, this is tried again. */
   onLeaders: () => Promise<void>;
   /**
    * Called when the next offset of a partition, or its topic, does not exist. The partition is not fetched until it is
    * set again.
    */
   onGone: (feed: Feed) => void;
+  /**
+   * Called where the log of a new leader ends at `end`, before the next offset of a partition, or has other events there than
+   * were read. Then comes `onGone`. If it throws, this is tried again.
+   */
+  onCut: (feed: Feed, end: number) => Promise<void>;
   /** Called with the end of a partition: the offset after the last that may be read. */
   onEnd: (feed: Feed, end: number) => void;
 }
 
-/** The key of the loop that looks up the leaders. */
-const unknown = -1;
+/** What is to be fetched of a partition. */
+interface Next {
+  offset: number;
+  /** The leadership in which the event before it was written; undefined where nobody knows it. */
+  epoch: number | undefined;
+  /** The leadership whose log was found to hold that event. */
+  checked?: number;
+}
+
 /** Error codes that say that another broker leads the partition by now, or none. */
-const moved = new Set([3, 5, 6, 9, 74, 75, 76]);
-const [firstWait, longestWait] = [200, 10_000];
+const moved = new Set([3, 5, 6, 9, 74, 75]);
+/** The waits between two attempts at a broker, a partition or a search, in milliseconds. */
+const [firstWait, longestWait] = [200, 1_000];
+/** The least time between two searches for leaders, in milliseconds. */
+const leastBetween = 100;
 /** How many times `fetchWait` a fetch waits at the most, where nothing has come for long. */
 const mostPatience = 8;
+/** An answer that is so late is no reason to give up, but to ask who leads by now, in milliseconds. */
+const late = 1_000;
+const search = "fetch";
 
 /**
- * Fetches partitions from the brokers that lead them, one request per broker at a time, as long as the buffer has room.
+ * Fetches partitions from the brokers that lead them, one request per broker at a time, as long as the buffer has room. A
+ * partition that cannot be fetched, and a broker that does not answer, keep no others waiting.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
-  /** The next offset to fetch, of each partition that may be read; those that delivered records last are last. */
-  readonly #next = new Map<Feed, number>();
+  /** Of each partition that may be read; those that delivered records last are last. */
+  readonly #next = new Map<Feed, Next>();
   readonly #stopped = new AbortController();
-  /** The node that leads each partition. */
-  #leaders: ReadonlyMap<Feed, number> = new Map();
+  /** As they were looked up last, without those that turned out to lead no more. */
+  #leaders = new Map<Feed, Leader>();
+  /** Partitions that failed, until they are tried again. */
+  readonly #resting = new Set<Feed>();
+  /** How often in a row something failed, by who it was. */
+  readonly #failures = new Map<string, number>();
   /** How many fetches in a row brought no event, of each node. */
   readonly #inVain = new Map<number, number>();
   readonly #following = new Map<number, Promise<void>>();
+  #searching: Promise<void> | undefined;
+  /** The leaders are to be looked up (again), or asked anew. */
+  #isDue = false;
+  #isOutdated = false;
+  /** When they were looked up last, by the monotonic clock in milliseconds. */
+  #searched = -Infinity;
   #wake: () => void = () => undefined;
   #changed = Promise.resolve();
 
@@ -63,9 +98,9 @@ export class Fetcher {
     this.#change();
   }
 
-  /** Begins to fetch a partition, from this offset on. */
-  set(feed: Feed, offset: number): void {
-    this.#next.set(feed, offset);
+  /** Begins to fetch a partition, from this offset on. `epoch`: the leadership in which the event before it was written. */
+  set(feed: Feed, offset: number, epoch?: number): void {
+    this.#next.set(feed, { offset, epoch });
     this.#inVain.clear();
     this.#follow();
   }
@@ -73,6 +108,7 @@ export class Fetcher {
   /** Stops fetching a partition; drops what a running request delivers of it. */
   unset(feed: Feed): void {
     this.#next.delete(feed);
+    this.#worked(partitionText(feed));
   }
 
   /** Call it when the buffer may have room again. */
@@ -84,90 +120,171 @@ export class Fetcher {
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#wake();
-    await Promise.all(this.#following.values());
+    await Promise.all([this.#searching, ...this.#following.values()]);
+  }
+
+  /** Looks up who leads, and again as long as a partition has no leader. `isOutdated`: what was said before is not true any more. */
+  #follow({ isOutdated = false } = {}): void {
+    this.#isDue = true;
+    this.#isOutdated ||= isOutdated;
+    if (this.#stopped.signal.aborted) return;
+    this.#searching ??= this.#search().finally(() => (this.#searching = undefined));
+  }
+
+  async #search(): Promise<void> {
+    const { signal } = this.#stopped;
+    // Brokers may go on for a while to name one that does not lead any more.
+    await sleep(Math.max(0, this.#searched + leastBetween - performance.now()), signal);
+    for (let attempt = 1; this.#isDue && !signal.aborted; attempt += 1) {
+      if (attempt > 1) await sleep(backOff(attempt - 1, firstWait, longestWait), signal);
+      this.#isDue = false;
+      this.#searched = performance.now();
+      try {
+        await this.#findLeaders();
+        this.#worked(search);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#failed(search, error);
+        this.#follow({ isOutdated: true });
+      }
+    }
+  }
+
+  async #findLeaders(): Promise<void> {
+    const { client, topics, feedOf, onLeaders } = this.#options;
+    const isOutdated = this.#isOutdated;
+    this.#isOutdated = false;
+    if (isOutdated) await client.refresh();
+    const leaders = new Map<Feed, Leader>();
+    for (const topic of topics) {
+      for (const [partition, leader] of await client.leaders(topic)) {
+        if (leader !== undefined) leaders.set(feedOf(topic, partition), leader);
+      }
+    }
+    await onLeaders();
+    this.#leaders = leaders;
+    for (const { node } of leaders.values()) this.#begin(node);
+    for (const feed of this.#next.keys()) {
+      if (leaders.has(feed)) continue;
+      this.#failed(partitionText(feed), noLeader(feed));
+      this.#follow({ isOutdated: true });
+    }
   }
 
   /** Each broker that leads a partition has its own loop: a broker that waits for events does not delay the others. */
-  #follow(): void {
-    if (this.#following.has(unknown) || this.#stopped.signal.aborted) return;
-    this.#begin(unknown, () => this.#findLeaders());
-  }
-
-  #begin(node: number, work: () => Promise<void>): void {
-    if (this.#following.has(node)) return;
-    const done = work().finally(() => {
+  #begin(node: number): void {
+    if (this.#following.has(node) || this.#stopped.signal.aborted || this.#wantedOf(node).size === 0) return;
+    const done = this.#fetchFrom(node).finally(() => {
       this.#following.delete(node);
+      this.#worked(brokerText(node));
       // Partitions that were set while the loop was ending.
-      if (node !== unknown && this.#wantedOf(node).size > 0 && !this.#stopped.signal.aborted) this.#follow();
+      this.#begin(node);
     });
     this.#following.set(node, done);
   }
 
-  async #findLeaders(): Promise<void> {
-    const { brokers, topics, feedOf } = this.#options;
-    await this.#untilDone(async () => {
-      const leaders = new Map<Feed, number>();
-      for (const topic of topics) {
-        for (const [partition, node] of await brokers.leaders(topic)) leaders.set(feedOf(topic, partition), node);
-      }
-      this.#leaders = leaders;
-      const leaderless = [...this.#next.keys()].find((feed) => !leaders.has(feed));
-      if (leaderless !== undefined) throw noLeader(leaderless);
-      await this.#options.onLeaders();
-    });
-    for (const node of new Set(this.#leaders.values())) this.#begin(node, () => this.#fetchFrom(node));
-  }
-
   async #fetchFrom(node: number): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
-      if (this.#wantedOf(node).size === 0) return;
+    const { signal } = this.#stopped;
+    while (!signal.aborted && this.#wantedOf(node).size > 0) {
       if (!this.#options.buffer.hasRoom) {
         await this.#changed;
         continue;
       }
-      let isMoved = false;
-      await this.#untilDone(async () => {
-        isMoved = await this.#fetchOnce(node);
-      });
-      if (!isMoved) continue;
-      await this.#untilDone(() => this.#options.brokers.refresh());
-      // The leaders are looked up anew after this loop has ended.
-      return;
+      try {
+        await this.#check(node);
+        await this.#fetchOnce(node);
+        this.#worked(brokerText(node));
+      } catch (error) {
+        if (signal.aborted) return;
+        const attempt = this.#failed(brokerText(node), error);
+        // A broker that is gone cannot say who leads its partitions now.
+        this.#follow({ isOutdated: true });
+        await sleep(backOff(attempt, firstWait, longestWait), signal);
+      }
     }
   }
 
-  /** Whether another broker leads a partition by now. The error of a partition is thrown after all others were taken. */
-  async #fetchOnce(node: number): Promise<boolean> {
-    const { brokers, buffer, feedOf, topicIdOf, settings, onEnd, onGone } = this.#options;
-    const offsets = this.#wantedOf(node);
-    // During the back-off after a failure the buffer or the partitions may have changed.
-    if (offsets.size === 0 || !buffer.hasRoom) return false;
-    const { partitionMaxBytes } = settings;
-    const places = Array.from(offsets, ([feed, offset]) => placeAt(feed, offset, topicIdOf(feed)));
-    const fetching = brokers.fetch(node, { places, partitionMaxBytes, ...this.#patience(node) });
-    const partitions = await unlessAborted(fetching, this.#stopped.signal);
-    if (partitions === undefined) return false;
-    const isInVain = partitions.every(({ records }) => records.length === 0);
-    this.#inVain.set(node, isInVain ? (this.#inVain.get(node) ?? 0) + 1 : 0);
-    let isMoved = false;
-    let failure: Error | undefined;
-    for (const fetched of partitions) {
-      const { topic, partition, errorCode } = fetched;
-      const feed = feedOf(topic, partition);
-      const from = offsets.get(feed);
-      if (from === undefined || this.#next.get(feed) !== from) continue;
-      if (errorCode === outOfRange || errorCode === unknownTopicId) {
-        this.unset(feed);
-        onGone(feed);
-      } else if (moved.has(errorCode)) isMoved = true;
-      else if (errorCode !== 0) failure ??= brokerError(errorCode);
+  /** After an election: what was read must be in the log of who leads now, which may have lost it (KIP-320). */
+  async #check(node: number): Promise<void> {
+    const { client, onCut } = this.#options;
+    const read = [...this.#wantedOf(node)].flatMap(([feed, { offset, epoch, checked }]) => {
+      const leader = this.#leaders.get(feed)!;
+      return epoch === undefined || checked === leader.epoch ? [] : [{ feed, next: offset, epoch, leader }];
+    });
+    if (read.length === 0) return;
+    const found = await divergences(client, node, read);
+    for (const { feed, next, leader } of read) {
+      const [now, end] = [this.#next.get(feed), found.get(feed)];
+      if (now?.offset !== next) continue;
+      if (end instanceof Error) this.#lead(feed, end);
+      else if (end === undefined) now.checked = leader.epoch;
       else {
-        onEnd(feed, fetched.lastStableOffset);
-        this.#take(feed, fetched, from);
+        await onCut(feed, end);
+        this.#gone(feed);
       }
     }
-    if (failure !== undefined) throw failure;
-    return isMoved;
+  }
+
+  async #fetchOnce(node: number): Promise<void> {
+    const { client, buffer, feedOf, settings } = this.#options;
+    const wanted = this.#wantedOf(node);
+    // During the back-off after a failure the buffer or the partitions may have changed.
+    if (wanted.size === 0 || !buffer.hasRoom) return;
+    const { partitionMaxBytes } = settings;
+    const places = Array.from(wanted, ([feed, { offset }]) => this.#placeOf(feed, offset));
+    const patience = this.#patience(node);
+    const isLate = setTimeout(() => this.#follow({ isOutdated: true }), patience.wait + late);
+    const fetching = client.fetch(node, { places, partitionMaxBytes, ...patience });
+    const partitions = await unlessAborted(fetching, this.#stopped.signal).finally(() => clearTimeout(isLate));
+    if (partitions === undefined) return;
+    const isInVain = partitions.every(({ records }) => records.length === 0);
+    this.#inVain.set(node, isInVain ? (this.#inVain.get(node) ?? 0) + 1 : 0);
+    for (const fetched of partitions) {
+      const feed = feedOf(fetched.topic, fetched.partition);
+      const from = wanted.get(feed);
+      // It may have been set anew meanwhile.
+      if (from !== undefined && this.#next.get(feed) === from) this.#fetched(feed, from, fetched);
+    }
+  }
+
+  #fetched(feed: Feed, from: Next, fetched: FetchedPartition): void {
+    const { errorCode, lastStableOffset } = fetched;
+    if (errorCode === outOfRange || errorCode === unknownTopicId) this.#gone(feed);
+    else if (moved.has(errorCode)) this.#lead(feed, brokerError(errorCode));
+    else if (errorCode !== 0) this.#rest(feed, brokerError(errorCode));
+    else {
+      this.#worked(partitionText(feed));
+      this.#options.onEnd(feed, lastStableOffset);
+      this.#take(feed, fetched, from);
+    }
+  }
+
+  #gone(feed: Feed): void {
+    this.unset(feed);
+    this.#options.onGone(feed);
+  }
+
+  /** Another broker leads the partition by now, or none. */
+  #lead(feed: Feed, error: Error): void {
+    this.#failed(partitionText(feed), error);
+    this.#leaders.delete(feed);
+    this.#follow({ isOutdated: true });
+  }
+
+  /** Leaves the partition alone for a while. */
+  #rest(feed: Feed, error: Error): void {
+    const attempt = this.#failed(partitionText(feed), error);
+    this.#resting.add(feed);
+    void sleep(backOff(attempt, firstWait, longestWait), this.#stopped.signal).then(() => {
+      this.#resting.delete(feed);
+      const leader = this.#leaders.get(feed);
+      if (leader !== undefined) this.#begin(leader.node);
+    });
+  }
+
+  #placeOf(feed: Feed, offset: number) {
+    const { epoch: leaderEpoch } = this.#leaders.get(feed)!;
+    return { ...placeAt(feed, offset, this.#options.topicIdOf(feed)), leaderEpoch };
   }
 
   /**
@@ -182,42 +299,32 @@ export class Fetcher {
     return { wait: times * settings.fetchWait, minBytes: 1 };
   }
 
-  #take(feed: Feed, fetched: FetchedPartition, from: number): void {
+  #take(feed: Feed, fetched: FetchedPartition, from: Next): void {
     if (fetched.records.length === 0) return;
-    const next = offsetAfter(fetched.records, from);
+    const last = lastOf(fetched.records);
     // A broker fills its answer in the order of the request: partitions that waited longest come first.
     this.#next.delete(feed);
     // What is unreadable is found when its turn comes. It holds up no other partition.
-    if (next !== undefined) this.#next.set(feed, next);
-    this.#options.buffer.push(feed, from, fetched);
+    if (last !== undefined) this.#next.set(feed, { ...from, ...after(last, from) });
+    this.#options.buffer.push(feed, from.offset, fetched);
   }
 
-  #wantedOf(node: number): Map<Feed, number> {
-    return new Map([...this.#next].filter(([feed]) => this.#leaders.get(feed) === node));
+  /** What is to be fetched from a node. */
+  #wantedOf(node: number): Map<Feed, Next> {
+    const isWanted = (feed: Feed): boolean => this.#leaders.get(feed)?.node === node && !this.#resting.has(feed);
+    return new Map([...this.#next].filter(([feed]) => isWanted(feed)));
   }
 
-  /** Retries with back-off until it works; after each failure the leaders are looked up anew. */
-  async #untilDone(work: () => Promise<void>): Promise<void> {
-    const { signal } = this.#stopped;
-    const workOnce = async (): Promise<void> => {
-      await work();
-      this.#options.onFailure(undefined, 0);
-    };
-    await retryWhile(
-      () => !signal.aborted,
-      workOnce,
-      (error, attempt) => this.#afterFailure(error, attempt),
-    );
+  /** Returns how often it has failed in a row. */
+  #failed(who: string, error: unknown): number {
+    const attempt = (this.#failures.get(who) ?? 0) + 1;
+    this.#failures.set(who, attempt);
+    this.#options.onFailure(who, error, attempt);
+    return attempt;
   }
 
-  async #afterFailure(failure: unknown, attempt: number): Promise<void> {
-    const { signal } = this.#stopped;
-    if (signal.aborted) return;
-    this.#options.onFailure(failure, attempt);
-    await sleep(backOff(attempt, firstWait, longestWait), signal);
-    await this.#options.brokers.refresh().catch(() => undefined);
-    // A broker that is gone cannot say who leads its partitions now.
-    this.#follow();
+  #worked(who: string): void {
+    if (this.#failures.delete(who)) this.#options.onFailure(who, undefined, 0);
   }
 
   #change(): void {
@@ -230,20 +337,36 @@ export class Fetcher {
   }
 }
 
-/** The offset after the last whole batch, from its head; `from` where there is none, and undefined where one is unreadable. */
-function offsetAfter(records: Buffer, from: number): number | undefined {
-  let next = from;
+function brokerText(node: number): string {
+  return `fetch from broker ${node}`;
+}
+
+/** The end of some records. */
+interface LastBatch {
+  lastOffset: number;
+  /** The leadership in which it was written; undefined for the formats that do not say it. */
+  epoch: number | undefined;
+}
+
+/** The last whole batch, by its head; one before all offsets where there is none, undefined where one is unreadable. */
+function lastOf(records: Buffer): LastBatch | undefined {
+  let last: LastBatch = { lastOffset: -1, epoch: undefined };
   try {
     for (let at = 0; at < records.length;) {
       const entry = entryAt(records, at);
       if (entry === undefined) break;
-      const last = entry.format === 2 ? batchHead(records, entry).lastOffset : entry.offset;
-      next = Math.max(next, last + 1);
+      const head = entry.format === 2 ? batchHead(records, entry) : { lastOffset: entry.offset, epoch: undefined };
+      if (head.lastOffset >= last.lastOffset) last = head;
       at = entry.end;
     }
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return undefined;
   }
-  return next;
+  return last;
+}
+
+/** What comes after a batch; the same as before it where that lies further ahead. */
+function after({ lastOffset, epoch }: LastBatch, { offset }: Next): Partial<Next> {
+  return lastOffset + 1 > offset ? { offset: lastOffset + 1, epoch } : {};
 }

@@ -4,7 +4,7 @@ import type { Chunk, Feed } from "../../../core/positions.ts";
 import { retryWhile } from "../../../flow/retry.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
-import type { Brokers } from "../brokers/brokers.ts";
+import type { KafkaClient } from "../brokers/client.ts";
 import type { SourceFailures } from "../brokers/failures.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
 import type { Opening } from "../group/opening.ts";
@@ -22,7 +22,7 @@ const retryWait = 1_000;
 const unreadableWait = 30_000;
 
 export interface HeldPartitionsOptions {
-  brokers: Brokers;
+  client: KafkaClient;
   topics: readonly string[];
   settings: KafkaSettings;
   linger: number;
@@ -59,17 +59,17 @@ export class HeldPartitions {
 
   constructor(options: HeldPartitionsOptions) {
     this.#options = options;
-    const { brokers, topics, settings, linger, buffer, positions, failures, onEnd } = options;
+    const { client, topics, settings, linger, buffer, positions, failures, onEnd } = options;
     this.#fetcher = new Fetcher({
-      brokers,
+      client,
       topics,
       feedOf: (topic, partition) => positions.feed(topic, partition),
       settings,
       linger,
       buffer,
-      onFailure: (error, attempt) => {
-        if (error === undefined) failures.clear("fetch");
-        else failures.note("fetch", error, attempt);
+      onFailure: (who, error, attempt) => {
+        if (error === undefined) failures.clear(who);
+        else failures.note(who, error, attempt);
       },
       topicIdOf: (feed) => positions.topicIdOf(feed),
       onLeaders: () => this.checkTopics(),
@@ -77,6 +77,7 @@ export class HeldPartitions {
         this.#lost.add(feed);
         this.#placeLost();
       },
+      onCut: (feed, end) => positions.noteCut(feed, end),
       onEnd,
     });
   }
@@ -97,7 +98,7 @@ export class HeldPartitions {
     const { buffer, positions } = this.#options;
     try {
       const chunks = buffer.take(limit, maxBytes);
-      for (const { feed, last } of chunks) positions.handedOut(feed, last);
+      for (const { feed, last, epoch } of chunks) positions.handedOut(feed, last, epoch);
       return chunks;
     } catch (error) {
       if (!(error instanceof UnreadableRecords)) throw error;
@@ -132,8 +133,9 @@ export class HeldPartitions {
     if (!this.#held.has(feed) || this.#reading.has(feed) || this.#placing.has(feed) || this.#isClosed) return;
     // The log may have grown past the next offset since it was cut: then a fetch would skip what was lost, and the new events.
     if (this.#options.positions.cut(feed) !== undefined) return void this.#placeAnew(feed);
+    const { positions } = this.#options;
     this.#reading.add(feed);
-    this.#fetcher.set(feed, this.#options.positions.next(feed)!);
+    this.#fetcher.set(feed, positions.next(feed)!, positions.epoch(feed));
   }
 
   #stopReading(feed: Feed): void {

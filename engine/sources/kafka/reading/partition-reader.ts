@@ -1,5 +1,8 @@
 import type { Chunk, Feed, PositionRange } from "../../../core/positions.ts";
-import { brokerError, noLeader, outOfRange, placeAt, type Brokers } from "../brokers/brokers.ts";
+import { noLeader, outOfRange, placeAt } from "../brokers/brokers.ts";
+import type { KafkaClient, Leader, OffsetAt, TopicPartition } from "../brokers/client.ts";
+import { brokerError } from "../brokers/requests.ts";
+import { divergences } from "../brokers/divergences.ts";
 import { kafkaPartition } from "../positions/feed.ts";
 import type { Codecs } from "../protocol/codecs.ts";
 import type { FetchedPartition } from "../protocol/fetch.ts";
@@ -12,36 +15,44 @@ const mostEmpty = 20;
 
 /** Reads ranges of partitions again, outside of the consumer group. */
 export class PartitionReader {
-  readonly #brokers: Brokers;
+  readonly #client: KafkaClient;
   readonly #codecs: Codecs;
   readonly #topicIdOf: (feed: Feed) => string | undefined;
   readonly #run = new RecordRun();
 
   /** `topicIdOf`: the id of the topic of a partition, where it is known. */
-  constructor(brokers: Brokers, codecs: Codecs, topicIdOf: (feed: Feed) => string | undefined = () => undefined) {
-    this.#brokers = brokers;
+  constructor(client: KafkaClient, codecs: Codecs, topicIdOf: (feed: Feed) => string | undefined = () => undefined) {
+    this.#client = client;
     this.#codecs = codecs;
     this.#topicIdOf = topicIdOf;
   }
 
   /**
-   * The rest of a range, from an offset on. Throws what kafkajs throws, and UnreadableRecords; the caller can then go
-   * on at the offset reached.
+   * The rest of a range, from an offset on, as far as the log still has it. Throws what the client throws, and
+   * UnreadableRecords; the caller can then go on at the offset reached.
    */
-  async *read({ feed, last: end }: PositionRange, from: number): AsyncGenerator<Chunk> {
+  async *read(range: PositionRange, from: number): AsyncGenerator<Chunk> {
+    const { feed } = range;
     const { topic, partition } = kafkaPartition(feed)!;
+    let [end, checked]: [number, number | undefined] = [range.last, undefined];
     let [empty, isSaidEmpty] = [0, true];
     for (let position = from; position <= end;) {
-      const fetched = await this.#refreshingLeaders(() => this.#fetch(feed, position));
+      const leader = await this.#refreshingLeaders(() => this.#leaderOf(feed));
+      if (range.epoch !== undefined && checked !== leader.epoch) {
+        end = await this.#refreshingLeaders(() => this.#lastThere({ ...range, epoch: range.epoch! }, leader));
+        checked = leader.epoch;
+        continue;
+      }
+      const fetched = await this.#refreshingLeaders(() => this.#fetch(feed, leader, position));
       if (fetched === "gone") {
-        const earliest = await this.#refreshingLeaders(() => this.#brokers.earliest(topic, partition));
+        const earliest = await this.#refreshingLeaders(() => this.#offset({ topic, partition }, "first"));
         if (earliest <= position) return;
         position = earliest;
         continue;
       }
       if (fetched === undefined || fetched.records.length === 0) {
         // A broker also answers without events when it throttles the client, reads slowly, or became leader just now.
-        const logEnd = await this.#refreshingLeaders(() => this.#brokers.end(topic, partition));
+        const logEnd = await this.#refreshingLeaders(() => this.#offset({ topic, partition }, "end"));
         if (logEnd <= position) return;
         empty += 1;
         isSaidEmpty &&= saysEmpty(fetched, logEnd);
@@ -66,26 +77,45 @@ export class PartitionReader {
 
   /** Whether there is no event at the end of a log, which brokers read from their own disk. */
   async #endsEmpty(feed: Feed, logEnd: number): Promise<boolean> {
-    const fetched = await this.#refreshingLeaders(() => this.#fetch(feed, logEnd - 1));
+    const leader = await this.#refreshingLeaders(() => this.#leaderOf(feed));
+    const fetched = await this.#refreshingLeaders(() => this.#fetch(feed, leader, logEnd - 1));
     return fetched !== "gone" && saysEmpty(fetched, logEnd);
   }
 
-  /** What a broker has from an offset on; undefined where it does not say, `gone` where the offset is out of range. */
-  async #fetch(feed: Feed, offset: number): Promise<FetchedPartition | "gone" | undefined> {
+  async #leaderOf(feed: Feed): Promise<Leader> {
     const { topic, partition } = kafkaPartition(feed)!;
-    const leader = (await this.#brokers.leaders(topic)).get(partition);
+    const leader = (await this.#client.leaders(topic)).get(partition);
     if (leader === undefined) throw noLeader(feed);
+    return leader;
+  }
+
+  /** The last offset of a range that the log of a leader has as it was: from where they part on it has other events. */
+  async #lastThere({ feed, last, epoch }: PositionRange & { epoch: number }, leader: Leader): Promise<number> {
+    const parted = await divergences(this.#client, leader.node, [{ feed, next: last + 1, epoch, leader }]);
+    const end = parted.get(feed);
+    if (end instanceof Error) throw end;
+    return end === undefined ? last : end - 1;
+  }
+
+  /** What a broker has from an offset on; undefined where it does not say, `gone` where the offset is out of range. */
+  async #fetch(feed: Feed, leader: Leader, offset: number): Promise<FetchedPartition | "gone" | undefined> {
     const wanted = {
-      places: [placeAt(feed, offset, this.#topicIdOf(feed))],
+      places: [{ ...placeAt(feed, offset, this.#topicIdOf(feed)), leaderEpoch: leader.epoch }],
       partitionMaxBytes: readBytes,
       wait: 100,
       minBytes: 1,
     };
-    const [fetched] = await this.#brokers.fetch(leader, wanted);
+    const [fetched] = await this.#client.fetch(leader.node, wanted);
     if (fetched === undefined) return undefined;
     if (fetched.errorCode === outOfRange) return "gone";
     if (fetched.errorCode !== 0) throw brokerError(fetched.errorCode);
     return fetched;
+  }
+
+  async #offset(place: TopicPartition, at: OffsetAt): Promise<number> {
+    const [offset] = await this.#client.offsets([place], at);
+    if (offset instanceof Error) throw offset;
+    return offset!;
   }
 
   /** After a failure another broker may lead: refreshes the leaders for the next attempt. */
@@ -93,7 +123,7 @@ export class PartitionReader {
     try {
       return await work();
     } catch (error) {
-      await this.#brokers.refresh().catch(() => undefined);
+      await this.#client.refresh().catch(() => undefined);
       throw error;
     }
   }

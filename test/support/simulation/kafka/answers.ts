@@ -2,6 +2,7 @@ import type { Call } from "./broker.ts";
 import type { ClusterState } from "./cluster.ts";
 import { requests, type RequestName } from "./codes.ts";
 import {
+  answerConsumerGroupDescribe,
   answerDescribeGroups,
   answerFindCoordinator,
   answerHeartbeat,
@@ -12,7 +13,7 @@ import {
   answerSync,
 } from "./group-requests.ts";
 import { answerMetadata, type Addresses } from "./metadata.ts";
-import { answerFetch, answerListOffsets } from "./reads.ts";
+import { answerEpochEnds, answerFetch, answerListOffsets } from "./reads.ts";
 import { codeOf } from "./troubles.ts";
 
 type Answer = (call: Call, cluster: ClusterState, addresses: Addresses) => Promise<void> | void;
@@ -31,6 +32,8 @@ export const answers: Readonly<Record<RequestName, Answer>> = {
   SyncGroup: answerSync,
   DescribeGroups: answerDescribeGroups,
   ApiVersions: answerApiVersions,
+  OffsetForLeaderEpoch: answerEpochEnds,
+  ConsumerGroupDescribe: answerConsumerGroupDescribe,
 };
 
 function answerApiVersions({ write, version, trouble }: Call): void {

@@ -9,6 +9,8 @@ export interface CommittedOffset {
   /** The next offset to read. */
   offset: number;
   metadata: string;
+  /** The election in which the record before it was written, as consumers say it. */
+  epoch?: number;
 }
 
 /** A group, the node that coordinates it, and what it has committed. */
@@ -30,6 +32,8 @@ export interface ClusterOptions {
   /** Milliseconds for which nodes may say who led before an election, or a move. */
   metadataLag: number;
   rebalanceDelay: number;
+  /** Whether another node leads a partition whose node is gone; else none does until it is back. */
+  isReplicated: boolean;
   onEvent: (event: string) => void;
 }
 
@@ -106,9 +110,14 @@ export class ClusterState {
   }
 
   moveLeader(partition: Partition, node: number): void {
-    const { draw, metadataLag, onEvent } = this.#options;
     if (partition.leader === node) return;
-    onEvent("leader moved");
+    this.#options.onEvent("leader moved");
+    this.elect(partition, node);
+  }
+
+  /** Elects a leader, which may be the one before. */
+  elect(partition: Partition, node: number): void {
+    const { draw, metadataLag } = this.#options;
     partition.elect(node, this.nodes, () => draw(metadataLag + 1));
   }
 
@@ -138,7 +147,7 @@ export class ClusterState {
   #elect(): void {
     this.listed.clear();
     for (const node of this.nodes) if (this.#running.has(node)) this.listed.add(node);
-    for (const { partitions } of this.topics.values()) {
+    for (const { partitions } of this.#options.isReplicated ? this.topics.values() : []) {
       for (const partition of partitions) {
         if (!this.#running.has(partition.leader)) this.moveLeader(partition, this.#anyRunning());
       }

@@ -4,7 +4,7 @@ export const requests = {
   ListOffsets: { key: 2, first: 2, last: 3 },
   Metadata: { key: 3, first: 5, last: 12 },
   OffsetCommit: { key: 8, first: 5, last: 5 },
-  OffsetFetch: { key: 9, first: 3, last: 4 },
+  OffsetFetch: { key: 9, first: 3, last: 5 },
   FindCoordinator: { key: 10, first: 1, last: 2 },
   JoinGroup: { key: 11, first: 5, last: 5 },
   Heartbeat: { key: 12, first: 3, last: 3 },
@@ -12,12 +12,19 @@ export const requests = {
   SyncGroup: { key: 14, first: 3, last: 3 },
   DescribeGroups: { key: 15, first: 1, last: 2 },
   ApiVersions: { key: 18, first: 0, last: 2 },
+  OffsetForLeaderEpoch: { key: 23, first: 4, last: 4 },
+  ConsumerGroupDescribe: { key: 69, first: 0, last: 0 },
 } as const;
 
 export type RequestName = keyof typeof requests;
 
 /** The first versions whose lengths are varints, and whose structures end with tagged fields. */
-const flexible: Partial<Record<RequestName, number>> = { Fetch: 12, Metadata: 9 };
+const flexible: Partial<Record<RequestName, number>> = {
+  Fetch: 12,
+  Metadata: 9,
+  OffsetForLeaderEpoch: 4,
+  ConsumerGroupDescribe: 0,
+};
 
 export function isFlexible(name: RequestName, version: number): boolean {
   return version >= (flexible[name] ?? Infinity);
@@ -51,6 +58,7 @@ export const codes = {
   TOPIC_AUTHORIZATION_FAILED: 29,
   GROUP_AUTHORIZATION_FAILED: 30,
   KAFKA_STORAGE_ERROR: 56,
+  GROUP_ID_NOT_FOUND: 69,
   FENCED_LEADER_EPOCH: 74,
   UNKNOWN_LEADER_EPOCH: 75,
   MEMBER_ID_REQUIRED: 79,

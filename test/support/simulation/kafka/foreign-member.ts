@@ -9,6 +9,8 @@ export interface ForeignMemberOptions {
   /** Milliseconds. */
   sessionTimeout?: number;
   heartbeat?: number;
+  /** Whether it comes by the consumer protocol of KIP-848. */
+  isConsumer?: boolean;
 }
 
 /**
@@ -26,14 +28,19 @@ export class ForeignMember {
   constructor(cluster: ClusterState, groupId: string, options: ForeignMemberOptions) {
     this.#cluster = cluster;
     this.#of = cluster.group(groupId);
-    this.#options = { sessionTimeout: 30_000, heartbeat: 3_000, ...options };
+    this.#options = { sessionTimeout: 30_000, heartbeat: 3_000, isConsumer: false, ...options };
+    this.#of.group.isConsumer ||= this.#options.isConsumer;
     void this.#live();
   }
 
-  /** Commits the next offset of a partition as a member. Returns whether the coordinator took it. */
-  commit(topic: string, partition: number, offset: number, metadata = ""): boolean {
+  /**
+   * Commits the next offset of a partition as a member; with the election of what it read, unless its client `isOld`. Returns
+   * whether the coordinator took it.
+   */
+  commit(topic: string, partition: number, offset: number, { metadata = "", isOld = false } = {}): boolean {
     if (this.#of.group.mayCommit(this.#memberId, this.#generation) !== codes.NONE) return false;
-    this.#of.offsets.set(`${topic}/${partition}`, { offset, metadata });
+    const epoch = isOld ? -1 : (this.#cluster.partition(topic, partition)?.epoch ?? 0);
+    this.#of.offsets.set(`${topic}/${partition}`, { offset, metadata, epoch });
     return true;
   }
 

@@ -1,5 +1,5 @@
 import type { Call } from "./broker.ts";
-import type { ClusterState, CoordinatedGroup } from "./cluster.ts";
+import type { ClusterState, CommittedOffset, CoordinatedGroup } from "./cluster.ts";
 import { codes } from "./codes.ts";
 import type { JoinRequest } from "./group-protocol.ts";
 import type { Addresses } from "./metadata.ts";
@@ -89,8 +89,10 @@ export function answerOffsetFetch(call: Call, cluster: ClusterState): void {
   const topics = code === codes.NONE ? (readNullableTopics(call, () => read.int32()) ?? committedOf(of)) : [];
   write.int32(0).list(topics, ({ topic, partitions }) => {
     write.text(topic).list(partitions, (number) => {
-      const { offset, metadata } = of.offsets.get(`${topic}/${number}`) ?? { offset: -1, metadata: "" };
-      write.int32(number).int64(offset).text(metadata).code(codes.NONE);
+      const { offset, epoch, metadata } = of.offsets.get(`${topic}/${number}`) ?? nothingCommitted;
+      write.int32(number).int64(offset);
+      if (call.version >= 5) write.int32(epoch ?? -1);
+      write.text(metadata).code(codes.NONE);
     });
   });
   write.code(code);
@@ -102,8 +104,10 @@ export function answerDescribeGroups(call: Call, cluster: ClusterState): void {
   write.int32(0).list(ids, (id) => {
     const of = cluster.group(id);
     const code = codeOf(call.trouble) || cluster.coordinates(call.node, of);
-    const members = code === codes.NONE ? of.group.members : [];
-    const { state, protocol } = of.group;
+    const { protocol, isConsumer } = of.group;
+    // A broker knows it as a group of another kind.
+    const members = code === codes.NONE && !isConsumer ? of.group.members : [];
+    const state = isConsumer || isUnknown(of) ? "Dead" : of.group.state;
     write
       .int16(code)
       .text(id)
@@ -117,9 +121,41 @@ export function answerDescribeGroups(call: Call, cluster: ClusterState): void {
   });
 }
 
+const nothingCommitted: CommittedOffset = { offset: -1, metadata: "" };
+
 function commitCode(cluster: ClusterState, topic: string, number: number, metadata: string): number {
   if (cluster.partition(topic, number) === undefined) return codes.UNKNOWN_TOPIC_OR_PARTITION;
   return metadata.length > mostMetadata ? codes.OFFSET_METADATA_TOO_LARGE : codes.NONE;
+}
+
+/** Whether nobody has ever joined it, or committed for it. */
+function isUnknown({ group, offsets }: CoordinatedGroup): boolean {
+  return group.generation === 0 && group.members.length === 0 && offsets.size === 0;
+}
+
+/** Version 0: what it says of subscriptions and assignments is left out. */
+export function answerConsumerGroupDescribe(call: Call, cluster: ClusterState): void {
+  const { read, write } = call;
+  const ids = read.list(() => read.text()) ?? [];
+  write.int32(0).list(ids, (id) => {
+    const of = cluster.group(id);
+    const refused = codeOf(call.trouble) || cluster.coordinates(call.node, of);
+    const code = refused || (of.group.isConsumer ? codes.NONE : codes.GROUP_ID_NOT_FOUND);
+    write
+      .code(code)
+      .text(null)
+      .text(id)
+      .text(code === codes.NONE ? of.group.state : "");
+    write.int32(of.group.generation).int32(of.group.generation).text("uniform");
+    write.list(code === codes.NONE ? of.group.members : [], ({ memberId, clientId }) => {
+      write.text(memberId).text(null).text(null).int32(of.group.generation).text(clientId).text("/10.0.0.1");
+      write.list([], () => undefined).text(null);
+      for (const _ of ["assignment", "target assignment"]) write.list([], () => undefined).tags();
+      write.tags();
+    });
+    write.int32(-(2 ** 31)).tags();
+  });
+  write.tags();
 }
 
 interface OfTopic<Item> {

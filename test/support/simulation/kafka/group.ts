@@ -54,6 +54,8 @@ export class Group {
   #protocol = "";
   state: GroupState = "Empty";
   generation = 0;
+  /** Whether a member came by the consumer protocol of KIP-848: then brokers do not describe it as a classic group any more. */
+  isConsumer = false;
 
   /** `delay`: milliseconds for which a group that was empty waits for more members. */
   constructor(id: string, delay: number, onEvent: (event: string) => void) {

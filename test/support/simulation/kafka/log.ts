@@ -18,6 +18,8 @@ export interface LogRecord {
 interface Batch {
   base: number;
   last: number;
+  /** The election of the leader that wrote it. */
+  epoch: number;
   producerId: number;
   time: number;
   records: LogRecord[];
@@ -66,6 +68,10 @@ export class PartitionLog {
   readonly #open = new Map<number, number>();
   #ended: Ended[] = [];
   #visibleTo = 0;
+  /** Where the records of each election begin, as far as there are any. */
+  #epochs: { epoch: number; from: number }[] = [];
+  /** The election of the leader that writes now. */
+  epoch = 0;
   /** The first offset that is there. */
   start = 0;
   /** Behind the last. */
@@ -88,7 +94,7 @@ export class PartitionLog {
       return { offset: base + delta, value, time, producerId, isAborted: false, isVisible: false };
     });
     if (producerId >= 0 && !this.#open.has(producerId)) this.#open.set(producerId, base);
-    this.#push({ base, last: base + values.length - 1, producerId, time, records });
+    this.#push({ base, last: base + values.length - 1, epoch: this.epoch, producerId, time, records });
     return records;
   }
 
@@ -103,7 +109,8 @@ export class PartitionLog {
       for (const record of batch.records) record.isAborted = isAborted;
     }
     this.#ended.push({ producerId, first, last: this.end, isAborted });
-    this.#push({ base: this.end, last: this.end, producerId, time: Date.now(), records: [], mark: kind });
+    const base = this.end;
+    this.#push({ base, last: base, epoch: this.epoch, producerId, time: Date.now(), records: [], mark: kind });
   }
 
   /** Retention: what comes before an offset goes, at most up to the last stable one. Returns where the log starts now. */
@@ -113,6 +120,9 @@ export class PartitionLog {
     this.#batches = this.#batches.filter(({ last }) => last >= this.start);
     for (const batch of this.#batches) this.#without(batch, ({ offset }) => offset < this.start, false);
     this.#ended = this.#ended.filter(({ last }) => last >= this.start);
+    const present = this.#epochs.findLastIndex(({ from: begins }) => begins <= this.start);
+    this.#epochs = this.#epochs.slice(Math.max(0, present));
+    if (present >= 0 && this.#epochs[0] !== undefined) this.#epochs[0].from = this.start;
     this.#lose(gone, "retention");
     return this.start;
   }
@@ -142,12 +152,21 @@ export class PartitionLog {
     const gone = this.#records().filter(({ offset }) => offset >= end);
     this.#batches = this.#batches.filter(({ last }) => last < end);
     this.#ended = this.#ended.filter(({ last }) => last < end);
+    this.#epochs = this.#epochs.filter(({ from }) => from < end);
     for (const [producerId, first] of this.#open) if (first >= end) this.#open.delete(producerId);
     this.end = end;
     this.#visibleTo = Math.min(this.#visibleTo, end);
     this.#lose(gone, "truncation");
     this.#reveal();
     return end;
+  }
+
+  /** How far the records of an election go, or of the last one before it; undefined where there are none from it on. */
+  endOf(epoch: number): { epoch: number; end: number } | undefined {
+    if (this.#epochs.at(-1)?.epoch === epoch) return { epoch, end: this.end };
+    const after = this.#epochs.findIndex((one) => one.epoch > epoch);
+    if (after === -1) return undefined;
+    return { epoch: this.#epochs[after - 1]?.epoch ?? epoch, end: this.#epochs[after]!.from };
   }
 
   /** The topic is deleted. */
@@ -184,6 +203,7 @@ export class PartitionLog {
 
   #push(batch: Batch): void {
     this.#batches.push(batch);
+    if (this.#epochs.at(-1)?.epoch !== batch.epoch) this.#epochs.push({ epoch: batch.epoch, from: batch.base });
     this.end = batch.last + 1;
     this.#reveal();
   }
@@ -219,14 +239,15 @@ export class PartitionLog {
   }
 }
 
-function bytesOf({ base, last, producerId, time, records, mark }: Batch): Buffer {
-  if (mark !== undefined) return plainBatchBytes(markBatch(base, producerId, mark));
+function bytesOf({ base, last, epoch, producerId, time, records, mark }: Batch): Buffer {
+  if (mark !== undefined) return plainBatchBytes({ ...markBatch(base, producerId, mark), epoch });
   return plainBatchBytes({
     baseOffset: base,
     lastDelta: last - base,
     records: records.map(({ offset, value }) => ({ delta: offset - base, value: Buffer.from(value), time: 0 })),
     isTransactional: producerId >= 0,
     producerId,
+    epoch,
     time,
   });
 }

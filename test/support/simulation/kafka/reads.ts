@@ -28,6 +28,32 @@ export function answerListOffsets(call: Call, cluster: ClusterState): void {
   });
 }
 
+/** OffsetForLeaderEpoch of version 4: how far the log of an election goes. */
+export function answerEpochEnds(call: Call, cluster: ClusterState): void {
+  const { read, write } = call;
+  read.int32();
+  const topics = listOf(call, () => {
+    const topic = read.text();
+    const partitions = listOf(call, () => {
+      const asked = { number: read.int32(), leaderEpoch: read.int32(), epoch: read.int32() };
+      read.tags();
+      return asked;
+    });
+    read.tags();
+    return { topic, partitions };
+  });
+  write.int32(0).list(topics, ({ topic, partitions }) => {
+    write.text(topic).list(partitions, ({ number, leaderEpoch, epoch }) => {
+      const partition = cluster.partition(topic, number);
+      const code = codeOf(call.trouble) || leads(call.node, partition) || epochCode(partition!, leaderEpoch);
+      const { epoch: found, end } = (code === codes.NONE && partition!.log.endOf(epoch)) || { epoch: -1, end: -1 };
+      write.code(code).int32(number).int32(found).int64(end).tags();
+    });
+    write.tags();
+  });
+  write.tags();
+}
+
 /** Fetch of the versions 11 to 13, the last one by the ids of topics. It waits as brokers do: for so many bytes, an error, or the end of its time. */
 export async function answerFetch(call: Call, cluster: ClusterState): Promise<void> {
   const wanted = readFetch(call);

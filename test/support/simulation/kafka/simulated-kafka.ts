@@ -29,6 +29,8 @@ export interface SimulatedKafkaOptions {
   metadataLag?: number;
   /** Milliseconds for which a group that was empty waits for more members; 0 if that is not said. */
   rebalanceDelay?: number;
+  /** Whether another node leads a partition whose node is gone, as is if that is not said; else none does until it is back. */
+  isReplicated?: boolean;
 }
 
 export interface ProduceOptions {
@@ -63,8 +65,8 @@ export class SimulatedKafka {
     patchKafkajs();
     this.#options = options;
     const { draw, brokers = 1, host = "kafka", clusterId = "simulated", topics } = options;
-    const { electionDelay = 1_000, metadataLag = 0, rebalanceDelay = 0 } = options;
-    const times = { electionDelay, metadataLag, rebalanceDelay };
+    const { electionDelay = 1_000, metadataLag = 0, rebalanceDelay = 0, isReplicated = true } = options;
+    const times = { electionDelay, metadataLag, rebalanceDelay, isReplicated };
     this.#addresses = { clusterId, host: (node) => `${host}-${node}`, port };
     this.#cluster = new ClusterState({ draw, nodes: brokers, ...times, onEvent: (event) => this.#happened(event) });
     this.truth = this.#cluster.truth;
@@ -155,9 +157,11 @@ export class SimulatedKafka {
     this.#changing(topic, partition, ({ log }) => log.compact(new Set(offsets)));
   }
 
-  /** A node without the newest records was elected: the end is cut off. Returns the new end. */
-  truncate(topic: string, partition: number, end: number): number {
-    return this.#changing(topic, partition, ({ log }) => log.truncate(end));
+  /** A node without the newest records was elected, as is `node` now: the end is cut off. Returns the new end. */
+  truncate(topic: string, partition: number, end: number, node = this.leader(topic, partition)): number {
+    const cut = this.#changing(topic, partition, ({ log }) => log.truncate(end));
+    this.#cluster.elect(this.#partition(topic, partition), node);
+    return cut;
   }
 
   /** The first offset of a partition, the end of what may be read, and the end. */

@@ -38,6 +38,7 @@ export class Partition {
     }
     this.#leader = leader;
     this.epoch += 1;
+    this.log.epoch = this.epoch;
     this.changed();
   }
 

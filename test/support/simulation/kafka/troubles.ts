@@ -68,6 +68,8 @@ export const passingErrors: Readonly<Record<RequestName, readonly CodeName[]>> =
   SyncGroup: member,
   DescribeGroups: group,
   ApiVersions: [],
+  OffsetForLeaderEpoch: data,
+  ConsumerGroupDescribe: group,
 };
 
 /** Draws what may go wrong with a request and pass by itself. */
