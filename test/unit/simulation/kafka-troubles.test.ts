@@ -177,6 +177,20 @@ describe("a source goes on", () => {
     await world.settled(of.close());
   });
 
+  test("after a heartbeat was answered when its session was over: then it joins again at once", async () => {
+    const { kafka, clock } = begin();
+    world.produceAll(5);
+    const of = world.reading();
+    await world.until(() => Object.values(world.offsetsOf()).filter((offset) => offset === 5).length === 3);
+    kafka.trouble("Heartbeat", { kind: "slow", milliseconds: 29_000 });
+    await world.until(() => kafka.met.get("trouble of Heartbeat: slow") === 1);
+    await clock.pass(29_000);
+    world.produceAll(5, "b");
+    await world.until(() => of.read.length === 30, 2_000);
+    expect(of.read.toSorted()).toEqual(world.due());
+    await world.settled(of.close());
+  });
+
   test("after leaders and the coordinator move, and after it was kicked", async () => {
     const { kafka, clock } = begin({ brokers: 3, metadataLag: 2_000 });
     world.produceAll(5);

@@ -191,19 +191,20 @@ export class Member {
     return topics !== undefined && countsOf(topics) !== this.#shared;
   }
 
-  /** Sends heartbeats until it has to join again. Throws where the group has forgotten it, or its session is over. */
+  /** Sends heartbeats until it has to join again, also as its session is over. Throws where the group has forgotten it. */
   async #stay(): Promise<void> {
     const { settings, onAnswer, onFailure } = this.#options;
     const { signal } = this.#stopped;
     let failures = 0;
-    while (!signal.aborted) {
+    for (;;) {
       const wait = failures === 0 ? settings.heartbeatInterval : backOff(failures, firstWait, longestWait);
       await sleep(wait, AbortSignal.any([signal, this.#nudge.signal]));
-      if (signal.aborted) return;
+      const id = this.#id;
+      if (signal.aborted || id === undefined) return;
       this.#nudge = new AbortController();
       const sent = performance.now();
       try {
-        await this.#client.heartbeat(this.#id!);
+        await this.#client.heartbeat(id);
         this.#hear(sent);
         if (failures > 0) onAnswer();
         failures = 0;
@@ -211,7 +212,7 @@ export class Member {
       } catch (error) {
         const kind = groupErrorOf(error);
         if (kind === "rebalances") this.#hear(sent);
-        if (kind !== undefined || performance.now() - this.#heard > settings.sessionTimeout) throw error;
+        if (kind !== undefined) throw error;
         failures += 1;
         onFailure(error, failures);
       }
@@ -226,6 +227,7 @@ export class Member {
     const over = (): void => {
       this.#id = undefined;
       this.#options.onSilence();
+      this.#nudge.abort();
     };
     const left = sent + this.#options.settings.sessionTimeout - performance.now();
     this.#session = setTimeout(over, left).unref();
