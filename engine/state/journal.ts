@@ -344,10 +344,9 @@ function finalBy(record: BatchRecord): Progress["positions"] {
 
 function epochsBy(record: BatchRecord): NonNullable<Progress["epochs"]> {
   if (!holdsPositions(record)) return {};
-  const known = rangesOf(record).flatMap(({ feed, last, epoch }) =>
-    epoch === undefined ? [] : [{ feed, last, epoch }],
+  return Object.fromEntries(
+    rangesOf(record).flatMap(({ feed, last: at, epoch }) => (epoch === undefined ? [] : [[feed, { at, epoch }]])),
   );
-  return Object.fromEntries(known.map(({ feed, last: at, epoch }) => [feed, { at, epoch }]));
 }
 
 /** The rejections of a batch, each with the offset that its event has in its feed. */

@@ -2,6 +2,7 @@ import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 
 /** How many of the last lines are kept of what a program prints. */
@@ -9,6 +10,9 @@ const linesKept = 200;
 /** A program that was asked to end gets this long before it is made to. */
 const graceMs = 15_000;
 const toolMs = 60_000;
+/** How long a program may take until it answers, and the time between two looks. */
+const startMs = 60_000;
+const lookMs = 50;
 
 /** For programs whose life is mostly their start: compilation for the long run never pays. */
 const frugal = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"];
@@ -93,6 +97,16 @@ export class JavaProcess {
   /** The last lines that it printed. */
   get said(): string {
     return this.#lines.join("\n");
+  }
+
+  /** Resolves when `answers` says that it is there. Throws what it printed, if it ends first or does not answer in time. */
+  async started(name: string, answers: () => Promise<boolean>): Promise<void> {
+    const until = Date.now() + startMs;
+    while (!(await answers())) {
+      if (!this.isRunning) throw new Error(`${name} ended while it started: ${this.said}`);
+      if (Date.now() > until) throw new Error(`${name} did not answer for ${startMs} ms: ${this.said}`);
+      await sleep(lookMs);
+    }
   }
 
   /** Lets it stand still. */

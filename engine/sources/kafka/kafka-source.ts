@@ -224,7 +224,7 @@ export class KafkaSource implements Source {
     await Promise.allSettled([this.#partitions?.stop(), this.#membership?.leave()]);
     this.#failures.clearAll();
     this.#pause.leave();
-    await Promise.allSettled([this.#brokers.close()]);
+    await this.#brokers.close().catch(() => undefined);
   }
 
   #joining(partitions: HeldPartitions, topics: readonly string[]): Membership {

@@ -1,10 +1,6 @@
 import { rm } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { JavaProcess } from "../java.ts";
 import type { Installation } from "./installation.ts";
-
-const startMs = 60_000;
-const lookMs = 50;
 
 /** A broker or a controller as a process of its own, which ends with this process; its files stay until `remove`. */
 export class KafkaNode {
@@ -32,14 +28,8 @@ export class KafkaNode {
   /** Starts it, or starts it again. Resolves when `answers` says that it is there. */
   async start(answers: () => Promise<boolean>): Promise<void> {
     const { program, folder } = this.#installation;
-    const java = new JavaProcess(program, folder);
-    this.#java = java;
-    const until = Date.now() + startMs;
-    while (!(await answers())) {
-      if (!java.isRunning) throw new Error(`a node of Kafka ended while it started: ${java.said}`);
-      if (Date.now() > until) throw new Error(`a node of Kafka did not answer for ${startMs} ms: ${java.said}`);
-      await sleep(lookMs);
-    }
+    this.#java = new JavaProcess(program, folder);
+    await this.#java.started("a node of Kafka", answers);
   }
 
   /** Ends it as an operator does. */

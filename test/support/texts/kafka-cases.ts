@@ -1,5 +1,5 @@
 import { TargetPolicy, targetNotAllowed } from "../../../engine/peers/targets.ts";
-import { noLeader } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { noLeader } from "../../../engine/sources/kafka/brokers/leaders.ts";
 import { brokerError } from "../../../engine/sources/kafka/brokers/requests.ts";
 import { Answers } from "../../../engine/sources/kafka/brokers/answers.ts";
 import {
@@ -12,7 +12,7 @@ import { lossOf } from "../../../engine/delivery/recovery.ts";
 import { claimText, clientId } from "../../../engine/sources/kafka/group/identity.ts";
 import { LostEvents } from "../../../engine/sources/kafka/group/lost-events.ts";
 import { judge } from "../../../engine/sources/kafka/group/ownership.ts";
-import { partitionText } from "../../../engine/sources/kafka/positions/feed.ts";
+import { partitionOf, partitionText } from "../../../engine/sources/kafka/positions/feed.ts";
 import { TopicIds } from "../../../engine/sources/kafka/positions/topic-ids.ts";
 import { batchHead } from "../../../engine/sources/kafka/protocol/batch-head.ts";
 import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
@@ -97,7 +97,7 @@ export const sources: PauseSection = {
       const refused = thrownBy(() => new TargetPolicy({ allowed: ["kafka:9092"] }).check("10.0.0.7", 9092)) as Error;
       return Object.assign(new Error(refused.message), { code: targetNotAllowed });
     }),
-    source("a partition has no leader", partitionText(feed), () => noLeader(feed)),
+    source("a partition has no leader", partitionText(feed), () => noLeader(partitionOf(feed))),
     source("something else than a broker answers at the port", "fetch", () =>
       thrownBy(() => new Answers().read(Buffer.from("HTTP/1.1 400 Bad Request"), 4, () => undefined)),
     ),

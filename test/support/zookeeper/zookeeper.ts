@@ -2,15 +2,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { JavaProcess, type Program } from "../java.ts";
 import { classPathOf } from "../maven.ts";
 import { freePorts } from "../ports.ts";
 
 const pom = fileURLToPath(new URL("pom.xml", import.meta.url));
-const startMs = 60_000;
-const lookMs = 50;
 /** A connection that it took while it started may never be answered. */
 const answerMs = 5_000;
 /** The unit of ZooKeeper's times, in milliseconds: a session lasts from 2 to 20 of them. */
@@ -58,14 +55,8 @@ export class ZooKeeper {
 
   /** Starts it again after `kill`; resolves when it answers. */
   async restart(): Promise<void> {
-    const java = new JavaProcess(this.#program, this.#folder);
-    this.#java = java;
-    const until = Date.now() + startMs;
-    while (!(await isServing(this.port))) {
-      if (!java.isRunning) throw new Error(`ZooKeeper ended while it started: ${java.said}`);
-      if (Date.now() > until) throw new Error(`ZooKeeper did not answer for ${startMs} ms: ${java.said}`);
-      await sleep(lookMs);
-    }
+    this.#java = new JavaProcess(this.#program, this.#folder);
+    await this.#java.started("ZooKeeper", () => isServing(this.port));
   }
 
   /** Ends it as a crash does; what it has answered is kept. */

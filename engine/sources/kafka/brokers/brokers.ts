@@ -1,6 +1,6 @@
 import type { Kafka } from "kafkajs";
 import type { Feed } from "../../../core/positions.ts";
-import { kafkaPartition, partitionText } from "../positions/feed.ts";
+import { kafkaPartition, placeText } from "../positions/feed.ts";
 import {
   decodeEpochEnds,
   type EpochEnd,
@@ -16,6 +16,7 @@ import {
   fetchByIdVersion,
   type FetchedPartition,
 } from "../protocol/fetch.ts";
+import { grouped } from "../protocol/grouped.ts";
 import type { ClusterMetadata, TopicMetadata } from "../protocol/metadata.ts";
 import type {
   CommittedPartition,
@@ -32,6 +33,7 @@ import { Coordinator } from "./coordinator.ts";
 import { kafkajs } from "./kafkajs.ts";
 import { committedOf, membersOf } from "./group-requests.ts";
 import { KafkajsMemberClient } from "./member-client.ts";
+import { askLeaders } from "./leaders.ts";
 import { metadataOf, newest } from "./metadata.ts";
 import { Nodes } from "./nodes.ts";
 import { ask, askOwn, brokerError, byTopic, requestOf, sendRequest, speaks } from "./requests.ts";
@@ -110,7 +112,7 @@ export class Brokers implements KafkaClient {
   async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
     const { places, partitionMaxBytes, wait, minBytes } = wanted;
     const broker = await this.#nodes.node(nodeId);
-    const { request, requestTimeout } = requestOf(broker, "Fetch", {
+    const { request, limit } = requestOf(broker, "Fetch", {
       maxWaitTime: wait,
       minBytes,
       maxBytes: this.#settings.fetchMaxBytes,
@@ -122,7 +124,6 @@ export class Brokers implements KafkaClient {
     });
     const byId = { name: "Fetch", key: kafkajs().apiKeys.Fetch, version: fetchByIdVersion };
     const names = speaks(broker, byId) ? namesById(places) : undefined;
-    const limit = typeof requestTimeout === "number" ? { requestTimeout } : {};
     const sent =
       names === undefined
         ? sendRequest(broker, request, (bytes) => decodeFetchResponse(bytes, request.apiVersion), limit)
@@ -200,36 +201,16 @@ export class Brokers implements KafkaClient {
     return metadata;
   }
 
-  async #offsets(places: readonly TopicPartition[], at: OffsetAt): Promise<(number | Error)[]> {
-    const found = new Map<string, number | Error>();
-    const byNode = new Map<number, TopicPartition[]>();
-    for (const place of places) {
-      const leader = (await this.leaders(place.topic)).get(place.partition);
-      if (leader === undefined) found.set(placeText(place), noLeader(place));
-      else byNode.set(leader.node, [...(byNode.get(leader.node) ?? []), place]);
-    }
-    await Promise.all(
-      [...byNode].map(async ([node, own]) => {
-        const answers = await this.#offsetsOf(node, own, at).catch((error: unknown) => error as Error);
-        for (const place of own) {
-          const answer = answers instanceof Error ? answers : answers.get(placeText(place));
-          found.set(placeText(place), answer ?? noAnswer(place));
-        }
-      }),
-    );
-    return places.map((place) => found.get(placeText(place))!);
+  #offsets(places: readonly TopicPartition[], at: OffsetAt): Promise<(number | Error)[]> {
+    return askLeaders(this, places, (node, led) => this.#offsetsOf(node, led, at));
   }
 
-  async #offsetsOf(
-    node: number,
-    places: readonly TopicPartition[],
-    at: OffsetAt,
-  ): Promise<Map<string, number | Error>> {
+  async #offsetsOf(node: number, places: readonly TopicPartition[], at: OffsetAt): Promise<(number | Error)[]> {
     const timestamp = at === "end" ? -1 : at === "first" ? -2 : at;
     const topics = byTopic(places, ({ partition }) => ({ partition, timestamp: String(timestamp) }));
     const fields = { isolationLevel: readCommitted, topics };
     const { responses } = await ask<ListedOffsets>(await this.#nodes.node(node), "ListOffsets", fields);
-    return new Map(
+    const found = new Map(
       responses.flatMap(({ topic, partitions }) =>
         partitions.map(({ partition, errorCode, offset }) => [
           placeText({ topic, partition }),
@@ -237,6 +218,7 @@ export class Brokers implements KafkaClient {
         ]),
       ),
     );
+    return places.map((place) => found.get(placeText(place)) ?? noAnswer(place));
   }
 
   /** As a leader of the topic knows it: a broker that lags names the id of a former topic. */
@@ -249,15 +231,17 @@ export class Brokers implements KafkaClient {
   }
 
   #byId({ places, partitionMaxBytes, wait, minBytes }: FetchRequest): FetchById {
-    const topics = new Map<string, FetchById["topics"][number]["partitions"][number][]>();
-    for (const { id, partition, offset, leaderEpoch = -1 } of places) {
-      const partitions = topics.get(id!) ?? [];
-      topics.set(id!, partitions);
-      partitions.push({ partition, offset, leaderEpoch, maxBytes: partitionMaxBytes });
-    }
+    const topics = Array.from(
+      grouped(places, ({ id }) => id!),
+      ([id, own]) => ({
+        id,
+        partitions: own.map(({ partition, offset, leaderEpoch = -1 }) => {
+          return { partition, offset, leaderEpoch, maxBytes: partitionMaxBytes };
+        }),
+      }),
+    );
     const { fetchMaxBytes: maxBytes } = this.#settings;
-    const of = Array.from(topics, ([id, partitions]) => ({ id, partitions }));
-    return { wait, minBytes, maxBytes, isolationLevel: readCommitted, topics: of };
+    return { wait, minBytes, maxBytes, isolationLevel: readCommitted, topics };
   }
 }
 
@@ -280,15 +264,6 @@ function namesById(places: readonly FetchPlace[]): Map<string, string> | undefin
 export function placeAt(feed: Feed, offset: number, id: string | undefined): FetchPlace {
   const { topic, partition } = kafkaPartition(feed)!;
   return { topic, partition, offset, ...(id === undefined ? {} : { id }) };
-}
-
-function placeText({ topic, partition }: TopicPartition): string {
-  return `partition ${partition} of topic ${topic}`;
-}
-
-export function noLeader(place: TopicPartition | Feed): Error {
-  const where = typeof place === "string" ? partitionText(place) : placeText(place);
-  return new Error(`${where}: expected a leader, found none`);
 }
 
 function noAnswer(place: TopicPartition): Error {

@@ -1,6 +1,7 @@
 import type Broker from "kafkajs/src/broker/index.js";
 import type Encoder from "kafkajs/src/protocol/encoder.js";
 import type { RequestName } from "kafkajs/src/protocol/requests/index.js";
+import { grouped } from "../protocol/grouped.ts";
 import { kafkajs } from "./kafkajs.ts";
 
 /** A request that kafkajs does not know, or not in this version. */
@@ -10,23 +11,29 @@ export interface OwnRequest {
   version: number;
 }
 
-/** What kafkajs makes of the fields of a request. */
-interface ProtocolRequest {
-  request: { apiVersion: number; apiKey: number; apiName: string };
-  response: { decode(bytes: Buffer): Promise<unknown> };
-  requestTimeout?: number | null;
-}
-
 /** How long an answer may take, in milliseconds; the client's time by default. */
 interface Limit {
   requestTimeout?: number;
 }
 
+/** What kafkajs makes of the fields of a request. */
+interface ProtocolRequest {
+  request: { apiVersion: number; apiKey: number; apiName: string };
+  response: { decode(bytes: Buffer): Promise<unknown> };
+}
+
+/** `limit`: kafkajs gives time to requests that wait at the broker. */
+interface TimedRequest extends ProtocolRequest {
+  limit: Limit;
+}
+
 /** A request as kafkajs writes it, in the newest version that it and the broker know. */
-export function requestOf(broker: Broker, name: RequestName, fields: object): ProtocolRequest {
+export function requestOf(broker: Broker, name: RequestName, fields: object): TimedRequest {
   const { apiKeys, requests } = kafkajs();
-  const make = broker.lookupRequest(apiKeys[name], requests[name]) as (fields: object) => ProtocolRequest;
-  return make(fields);
+  type Made = ProtocolRequest & { requestTimeout?: number | null };
+  const make = broker.lookupRequest(apiKeys[name], requests[name]) as (fields: object) => Made;
+  const { request, response, requestTimeout } = make(fields);
+  return { request, response, limit: typeof requestTimeout === "number" ? { requestTimeout } : {} };
 }
 
 /**
@@ -39,9 +46,7 @@ export async function ask<Answer>(
   fields: object,
   limit: Limit = {},
 ): Promise<Answer> {
-  const { request, response, requestTimeout } = requestOf(broker, name, fields);
-  // kafkajs gives time to requests that wait at the broker.
-  const own = typeof requestTimeout === "number" ? { requestTimeout } : {};
+  const { request, response, limit: own } = requestOf(broker, name, fields);
   return (await sendRequest(broker, request, (bytes) => response.decode(bytes), { ...own, ...limit })) as Answer;
 }
 
@@ -93,11 +98,6 @@ export function byTopic<Place extends { topic: string }, Item>(
   places: readonly Place[],
   item: (place: Place) => Item,
 ): { topic: string; partitions: Item[] }[] {
-  const topics = new Map<string, Item[]>();
-  for (const place of places) {
-    const partitions = topics.get(place.topic) ?? [];
-    topics.set(place.topic, partitions);
-    partitions.push(item(place));
-  }
-  return Array.from(topics, ([topic, partitions]) => ({ topic, partitions }));
+  const topics = grouped(places, ({ topic }) => topic);
+  return Array.from(topics, ([topic, own]) => ({ topic, partitions: own.map(item) }));
 }

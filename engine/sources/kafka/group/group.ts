@@ -1,8 +1,8 @@
 import type { Feed } from "../../../core/positions.ts";
-import { noLeader } from "../brokers/brokers.ts";
 import type { CommittedPartition, GroupMembers, KafkaClient, OffsetAt, TopicPartition } from "../brokers/client.ts";
 import { TopicFailure } from "../brokers/failures.ts";
 import { divergences, type ReadUpTo } from "../brokers/divergences.ts";
+import { askLeaders } from "../brokers/leaders.ts";
 import { kafkaFeed, partitionOf } from "../positions/feed.ts";
 import type { GroupState, PartitionState } from "../positions/group-state.ts";
 
@@ -54,22 +54,12 @@ export class Group {
    * `divergences`).
    */
   async divergences(read: readonly Omit<ReadUpTo, "leader">[]): Promise<Map<Feed, number | Error>> {
-    const found = new Map<Feed, number | Error>();
-    const byNode = new Map<number, ReadUpTo[]>();
-    for (const one of read) {
-      const { topic, partition } = partitionOf(one.feed);
-      const leader = (await this.#client.leaders(topic)).get(partition);
-      if (leader === undefined) found.set(one.feed, noLeader({ topic, partition }));
-      else byNode.set(leader.node, [...(byNode.get(leader.node) ?? []), { ...one, leader }]);
-    }
-    for (const [node, own] of byNode) {
-      const parted = await divergences(this.#client, node, own).catch((error: unknown) => error as Error);
-      for (const { feed } of own) {
-        const end = parted instanceof Error ? parted : parted.get(feed);
-        if (end !== undefined) found.set(feed, end);
-      }
-    }
-    return found;
+    const places = read.map((one) => ({ ...one, ...partitionOf(one.feed) }));
+    const found = await askLeaders(this.#client, places, async (node, led) => {
+      const parted = await divergences(this.#client, node, led);
+      return led.map(({ feed }) => parted.get(feed));
+    });
+    return new Map(read.flatMap(({ feed }, index) => (found[index] === undefined ? [] : [[feed, found[index]]])));
   }
 
   /** By topic, as the brokers name them now. Throws what the client throws. */

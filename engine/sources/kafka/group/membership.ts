@@ -142,7 +142,6 @@ export class Membership {
   async #claim(current: AbortSignal): Promise<void> {
     const { failures } = this.#options;
     const isCurrent = (): boolean => !current.aborted;
-    let isTold = false;
     for (let attempt = 1; isCurrent(); attempt += 1) {
       const claimed = await retryWhile(
         isCurrent,
@@ -154,8 +153,7 @@ export class Membership {
         },
       );
       if (claimed === undefined || !isCurrent()) return;
-      if (!isTold) this.#tell();
-      isTold = true;
+      if (attempt === 1) this.#tell();
       for (const { feed, missing } of claimed.unplaced) failures.note(partitionText(feed), missing, attempt);
       if (claimed.unplaced.length === 0) return;
       await sleep(Math.min(longestUnplaced, waitAfter(attempt)), current);

@@ -17,7 +17,12 @@ export function kafkaFeed({ cluster, topic, partition, id }: KafkaPartition): Fe
 /** A feed as text for operators, without its cluster; one that is no partition as it is. */
 export function partitionText(feed: Feed): string {
   const found = kafkaPartition(feed);
-  return found === undefined ? feed : `partition ${found.partition} of topic ${found.topic}`;
+  return found === undefined ? feed : placeText(found);
+}
+
+/** A partition as text for operators. */
+export function placeText({ topic, partition }: Pick<KafkaPartition, "topic" | "partition">): string {
+  return `partition ${partition} of topic ${topic}`;
 }
 
 /** The partition that a feed names; undefined where it is not a Kafka feed. */

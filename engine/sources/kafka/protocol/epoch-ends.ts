@@ -1,4 +1,5 @@
 import { FieldReader } from "./field-reader.ts";
+import { grouped } from "./grouped.ts";
 import { RequestWriter } from "./request-writer.ts";
 
 /** OffsetForLeaderEpoch, by which brokers say how far the log of a leadership goes (KIP-320). */
@@ -30,10 +31,8 @@ const consumer = -1;
 
 /** The body of the request, after the request header. */
 export function epochEndsBody(places: readonly EpochPlace[]): Buffer {
-  const byTopic = new Map<string, EpochPlace[]>();
-  for (const place of places) byTopic.set(place.topic, [...(byTopic.get(place.topic) ?? []), place]);
   const writer = new RequestWriter().noTags().int32(consumer);
-  writer.list([...byTopic], ([topic, own]) => {
+  writer.list([...grouped(places, ({ topic }) => topic)], ([topic, own]) => {
     writer.text(topic).list(own, ({ partition, leaderEpoch, epoch }) => {
       writer.int32(partition).int32(leaderEpoch).int32(epoch).noTags();
     });

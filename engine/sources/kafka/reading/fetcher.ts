@@ -2,11 +2,12 @@ import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import { unlessAborted } from "../../../flow/unless-aborted.ts";
-import { noLeader, outOfRange, placeAt, unknownTopicId } from "../brokers/brokers.ts";
+import { outOfRange, placeAt, unknownTopicId } from "../brokers/brokers.ts";
 import type { KafkaClient, Leader } from "../brokers/client.ts";
+import { noLeader } from "../brokers/leaders.ts";
 import { brokerError } from "../brokers/requests.ts";
 import { divergences } from "../brokers/divergences.ts";
-import { partitionText } from "../positions/feed.ts";
+import { partitionOf, partitionText } from "../positions/feed.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { batchHead, entryAt } from "../protocol/batch-head.ts";
 import type { FetchedPartition } from "../protocol/fetch.ts";
@@ -166,7 +167,7 @@ export class Fetcher {
     for (const { node } of leaders.values()) this.#begin(node);
     for (const feed of this.#next.keys()) {
       if (leaders.has(feed)) continue;
-      this.#failed(partitionText(feed), noLeader(feed));
+      this.#failed(partitionText(feed), noLeader(partitionOf(feed)));
       this.#follow({ isOutdated: true });
     }
   }
@@ -301,11 +302,11 @@ export class Fetcher {
 
   #take(feed: Feed, fetched: FetchedPartition, from: Next): void {
     if (fetched.records.length === 0) return;
-    const last = lastOf(fetched.records);
+    const next = nextAfter(fetched.records, from);
     // A broker fills its answer in the order of the request: partitions that waited longest come first.
     this.#next.delete(feed);
     // What is unreadable is found when its turn comes. It holds up no other partition.
-    if (last !== undefined) this.#next.set(feed, { ...from, ...after(last, from) });
+    if (next !== undefined) this.#next.set(feed, next);
     this.#options.buffer.push(feed, from.offset, fetched);
   }
 
@@ -341,32 +342,24 @@ function brokerText(node: number): string {
   return `fetch from broker ${node}`;
 }
 
-/** The end of some records. */
-interface LastBatch {
-  lastOffset: number;
-  /** The leadership in which it was written; undefined for the formats that do not say it. */
-  epoch: number | undefined;
-}
-
-/** The last whole batch, by its head; one before all offsets where there is none, undefined where one is unreadable. */
-function lastOf(records: Buffer): LastBatch | undefined {
-  let last: LastBatch = { lastOffset: -1, epoch: undefined };
+/**
+ * What comes after some records, by the head of their last whole batch; the same as before them where that lies further ahead.
+ * Undefined where a head is unreadable.
+ */
+function nextAfter(records: Buffer, from: Next): Next | undefined {
+  const next = { ...from };
   try {
     for (let at = 0; at < records.length;) {
       const entry = entryAt(records, at);
       if (entry === undefined) break;
+      // The formats before 2 do not say in which leadership they were written.
       const head = entry.format === 2 ? batchHead(records, entry) : { lastOffset: entry.offset, epoch: undefined };
-      if (head.lastOffset >= last.lastOffset) last = head;
+      if (head.lastOffset >= next.offset) Object.assign(next, { offset: head.lastOffset + 1, epoch: head.epoch });
       at = entry.end;
     }
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return undefined;
   }
-  return last;
-}
-
-/** What comes after a batch; the same as before it where that lies further ahead. */
-function after({ lastOffset, epoch }: LastBatch, { offset }: Next): Partial<Next> {
-  return lastOffset + 1 > offset ? { offset: lastOffset + 1, epoch } : {};
+  return next;
 }

@@ -1,9 +1,10 @@
 import type { Chunk, Feed, PositionRange } from "../../../core/positions.ts";
-import { noLeader, outOfRange, placeAt } from "../brokers/brokers.ts";
+import { outOfRange, placeAt } from "../brokers/brokers.ts";
 import type { KafkaClient, Leader, OffsetAt, TopicPartition } from "../brokers/client.ts";
+import { noLeader } from "../brokers/leaders.ts";
 import { brokerError } from "../brokers/requests.ts";
 import { divergences } from "../brokers/divergences.ts";
-import { kafkaPartition } from "../positions/feed.ts";
+import { partitionOf } from "../positions/feed.ts";
 import type { Codecs } from "../protocol/codecs.ts";
 import type { FetchedPartition } from "../protocol/fetch.ts";
 import { RecordBatches } from "../protocol/record-batches.ts";
@@ -33,7 +34,7 @@ export class PartitionReader {
    */
   async *read(range: PositionRange, from: number): AsyncGenerator<Chunk> {
     const { feed } = range;
-    const { topic, partition } = kafkaPartition(feed)!;
+    const { topic, partition } = partitionOf(feed);
     let [end, checked]: [number, number | undefined] = [range.last, undefined];
     let [empty, isSaidEmpty] = [0, true];
     for (let position = from; position <= end;) {
@@ -83,9 +84,9 @@ export class PartitionReader {
   }
 
   async #leaderOf(feed: Feed): Promise<Leader> {
-    const { topic, partition } = kafkaPartition(feed)!;
-    const leader = (await this.#client.leaders(topic)).get(partition);
-    if (leader === undefined) throw noLeader(feed);
+    const place = partitionOf(feed);
+    const leader = (await this.#client.leaders(place.topic)).get(place.partition);
+    if (leader === undefined) throw noLeader(place);
     return leader;
   }
 

@@ -1,0 +1,34 @@
+import { placeText } from "../positions/feed.ts";
+import { grouped } from "../protocol/grouped.ts";
+import type { KafkaClient, Leader, TopicPartition } from "./client.ts";
+
+export function noLeader(place: TopicPartition): Error {
+  return new Error(`${placeText(place)}: expected a leader, found none`);
+}
+
+/**
+ * Asks the leader of each place, each node once. Resolves in the order of the places: an answer, or why there is none. `ask`
+ * answers in the order of what it is given. Throws where the leaders of a topic are not known.
+ */
+export async function askLeaders<Place extends TopicPartition, Answer>(
+  client: Pick<KafkaClient, "leaders">,
+  places: readonly Place[],
+  ask: (node: number, led: readonly (Place & { leader: Leader })[]) => Promise<readonly Answer[]>,
+): Promise<(Answer | Error)[]> {
+  const found: (Answer | Error)[] = [];
+  const led: (Place & { leader: Leader; index: number })[] = [];
+  for (const [index, place] of places.entries()) {
+    const leader = (await client.leaders(place.topic)).get(place.partition);
+    if (leader === undefined) found[index] = noLeader(place);
+    else led.push({ ...place, leader, index });
+  }
+  const asking = Array.from(
+    grouped(led, ({ leader }) => leader.node),
+    async ([node, own]) => {
+      const answers = await ask(node, own).catch((error: unknown) => error as Error);
+      for (const [at, { index }] of own.entries()) found[index] = answers instanceof Error ? answers : answers[at]!;
+    },
+  );
+  await Promise.all(asking);
+  return found;
+}
