@@ -191,6 +191,19 @@ describe("a source goes on", () => {
     await world.settled(of.close());
   });
 
+  test("after a heartbeat was never answered: the next one comes within the session", async () => {
+    const { kafka, clock } = begin();
+    const of = world.reading();
+    await world.until(() => kafka.members(group).length === 1);
+    const silent: Trouble = { kind: "silent" };
+    kafka.trouble("Heartbeat", silent);
+    await world.until(() => kafka.met.get(troubleText("Heartbeat", silent)) === 1);
+    await clock.pass(45_000);
+    expect(kafka.met.get("member expired")).toBeUndefined();
+    expect(of.heardOf("assigned")).toHaveLength(1);
+    await world.settled(of.close());
+  });
+
   test("after leaders and the coordinator move, and after it was kicked", async () => {
     const { kafka, clock } = begin({ brokers: 3, metadataLag: 2_000 });
     world.produceAll(5);

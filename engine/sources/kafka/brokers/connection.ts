@@ -6,6 +6,7 @@ import { TargetPolicy } from "../../../peers/targets.ts";
 import { hidingFrom } from "./failures.ts";
 import { kafkajs } from "./kafkajs.ts";
 import { beginWith, patchKafkajs } from "./kafkajs-patches.ts";
+import { longestAnswer } from "./requests.ts";
 import { socketsWithin } from "./sockets.ts";
 
 const connectionTimeout = 5_000;
@@ -27,7 +28,7 @@ export function kafkaClient(
     brokers: connection.brokers,
     connectionTimeout,
     authenticationTimeout: connectionTimeout,
-    requestTimeout: 30_000,
+    requestTimeout: longestAnswer,
     // The callers retry and report failures: retries within the client would hide how long an outage lasts.
     retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 1_000 },
     socketFactory,

@@ -89,6 +89,7 @@ declare module "kafkajs/src/network/requestQueue/index.js" {
     maybeThrottle: (this: RequestQueue, milliseconds: number | null | undefined) => void;
     /** Gives an answer to the request that it names; one that nobody awaits is dropped. */
     fulfillRequest(answer: { size: number; correlationId: number; payload: Buffer }): void;
+    createSocketRequest: (this: RequestQueue, pushed: { requestTimeout?: number | null }) => SocketRequest;
     sendSocketRequest: (this: RequestQueue, request: SocketRequest) => void;
     scheduleRequestTimeoutCheck: (this: RequestQueue) => void;
     scheduleCheckPendingRequests: (this: RequestQueue) => void;

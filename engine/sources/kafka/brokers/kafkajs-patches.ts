@@ -20,6 +20,7 @@ export function patchKafkajs(): void {
   endAtUnreadableAnswers();
   lookOnlyForRequestsThatWait();
   lookForLateAnswersWhenDue();
+  giveLessTimeWhereAsked();
   obeyThrottlingForAWhile();
   deriveKeysInFewIterations();
   askForVersionsAgain();
@@ -162,6 +163,20 @@ function lookForLateAnswersWhenDue(): void {
     };
     const due = Math.min(...Array.from(this.inflight.values(), dueTime));
     this.requestTimeoutIntervalId = setTimeout(check, Math.ceil(due - performance.now())).unref();
+  };
+}
+
+/**
+ * kafkajs gives every request at least the time of its client. A heartbeat that is not answered would take a whole session,
+ * after which the group has given the partitions away.
+ */
+function giveLessTimeWhereAsked(): void {
+  const { prototype } = kafkajs().RequestQueue;
+  const { createSocketRequest } = prototype;
+  prototype.createSocketRequest = function (this: RequestQueue, pushed): SocketRequest {
+    const made = createSocketRequest.call(this, pushed);
+    made.requestTimeout = pushed.requestTimeout ?? made.requestTimeout;
+    return made;
   };
 }
 

@@ -11,7 +11,10 @@ export interface OwnRequest {
   version: number;
 }
 
-/** How long an answer may take, in milliseconds; the client's time by default. */
+/** How long an answer may take where no other limit is given, in milliseconds. */
+export const longestAnswer = 30_000;
+
+/** How long an answer may take, in milliseconds. */
 interface Limit {
   requestTimeout?: number;
 }
@@ -22,7 +25,7 @@ interface ProtocolRequest {
   response: { decode(bytes: Buffer): Promise<unknown> };
 }
 
-/** `limit`: kafkajs gives time to requests that wait at the broker. */
+/** `limit`: of requests that wait at the broker, that time more. */
 interface TimedRequest extends ProtocolRequest {
   limit: Limit;
 }
@@ -33,7 +36,7 @@ export function requestOf(broker: Broker, name: RequestName, fields: object): Ti
   type Made = ProtocolRequest & { requestTimeout?: number | null };
   const make = broker.lookupRequest(apiKeys[name], requests[name]) as (fields: object) => Made;
   const { request, response, requestTimeout } = make(fields);
-  return { request, response, limit: typeof requestTimeout === "number" ? { requestTimeout } : {} };
+  return { request, response, limit: { requestTimeout: Math.max(longestAnswer, requestTimeout ?? 0) } };
 }
 
 /**
