@@ -196,10 +196,7 @@ export class Engine {
   async update(pipeline_id: string, config: PipelineConfig, options: EngineOptions): Promise<void> {
     const entry = this.#registry.get(pipeline_id);
     this.#assertAtRest(entry, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
-    const immutable = immutableChange(entry.config, config);
-    if (immutable !== undefined) {
-      throw new EngineError("IMMUTABLE_FIELD", `pipeline ${pipeline_id}: ${immutable}`, { details: { pipeline_id } });
-    }
+    this.#assertMutable(entry, { config, options });
     const { token } = await this.#tokens.newTokenFor(config, options, entry);
     await this.#registry.save(pipeline_id, (present) => {
       this.#assertAtRest(present, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
@@ -207,9 +204,10 @@ export class Engine {
     });
   }
 
-  /** Replaces the options; a running pipeline is launched again with them. */
+  /** Replaces the options; a running pipeline is launched again with them. Throws IMMUTABLE_FIELD. */
   async configure(pipeline_id: string, options: EngineOptions): Promise<void> {
     const entry = this.#registry.get(pipeline_id);
+    this.#assertMutable(entry, { config: entry.config, options });
     const { token } = await this.#tokens.newTokenFor(entry.config, options, entry);
     await this.#registry.save(pipeline_id, { options, ...(token !== undefined && { token }) });
     await this.#runner.relaunch(pipeline_id);
@@ -400,6 +398,13 @@ export class Engine {
       await this.#storage.discard(pipeline_id);
       throw error;
     }
+  }
+
+  #assertMutable(entry: CatalogEntry, to: Pick<CatalogEntry, "config" | "options">): void {
+    const { pipeline_id } = entry;
+    const change = immutableChange(entry, to);
+    if (change === undefined) return;
+    throw new EngineError("IMMUTABLE_FIELD", `pipeline ${pipeline_id}: ${change}`, { details: { pipeline_id } });
   }
 
   #assertAtRest({ pipeline_id, status }: CatalogEntry, code: ErrorCode, what: string): void {

@@ -734,6 +734,10 @@ export interface SluiceDirectives {
    */
   start?: string;
   /**
+   * The name of the consumer group, as the rights of the cluster ask for one. No other consumer may use it. Default: sluice-consumer-group- and 8 digits that depend on the pipeline_id.
+   */
+  consumer_group?: string;
+  /**
    * What to do with a batch that may or may not have been written: send it again (rows may be doubled), count it as written (rows may be missing), or pause. Default: "insert".
    */
   on_uncertain?: "insert" | "skip" | "pause";
@@ -768,4 +772,8 @@ export interface SourceSettings {
    * What becomes of a record with a null value, which stands for a delete: skip it (counted), or make it a dead letter. Default: "skip".
    */
   on_tombstone?: "skip" | "dead_letter";
+  /**
+   * Another consumer group, at whose committed offsets the topic begins where the pipeline's own group has none. It must have no members any more. Default: the topic begins as start says.
+   */
+  adopt_group?: string;
 }

@@ -173,6 +173,8 @@ export interface EngineOptions {
   null?: "zero" | "reject";
   /** By the source_id; those with settings other than the defaults. */
   sources?: Readonly<Record<string, SourceSettings>>;
+  /** The name of the Kafka consumer group. Absent: it depends on the pipeline_id. */
+  consumer_group?: string;
   /** Where a Kafka group without offsets begins: `earliest`, `latest` or an ISO 8601 time. Absent: as the source says. */
   start?: string;
   /** The run of another Sluice whose committed offsets are taken over; the pause `PausedOwner` names it. */
@@ -185,6 +187,8 @@ export interface EngineOptions {
 export interface SourceSettings {
   /** A record with a null value is a dead letter. Absent: it is skipped and counted. */
   on_tombstone?: "dead_letter";
+  /** Another consumer group, at whose offsets the topic begins where the pipeline's own has none. */
+  adopt_group?: string;
 }
 
 /** The options of a file that sets none. */
@@ -205,13 +209,18 @@ export function engineOptions(document: PipelineV3): EngineOptions {
     on_view_error = defaultOptions.on_view_error,
     null: ofNull,
     sources: written = {},
+    consumer_group,
     start,
     take_over,
     access_token,
   } = document["x-sluice"] ?? {};
-  const sources = Object.entries(written).flatMap(([source_id, { on_tombstone }]): [string, SourceSettings][] =>
-    on_tombstone === "dead_letter" ? [[source_id, { on_tombstone }]] : [],
-  );
+  const sources = Object.entries(written).flatMap(([source_id, { on_tombstone, adopt_group }]) => {
+    const settings: SourceSettings = {
+      ...(on_tombstone === "dead_letter" && { on_tombstone }),
+      ...(adopt_group !== undefined && { adopt_group }),
+    };
+    return Object.keys(settings).length === 0 ? [] : [[source_id, settings] as const];
+  });
   return {
     create_table,
     on_uncertain,
@@ -220,6 +229,7 @@ export function engineOptions(document: PipelineV3): EngineOptions {
     ...(alter_table === true && { alter_table }),
     ...(ofNull !== undefined && ofNull !== "default" && { null: ofNull }),
     ...(sources.length > 0 && { sources: Object.fromEntries(sources) }),
+    ...(consumer_group !== undefined && { consumer_group }),
     ...(start !== undefined && { start }),
     ...(take_over !== undefined && { take_over }),
     ...(access_token !== undefined && { access_token }),

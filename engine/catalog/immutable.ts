@@ -1,15 +1,22 @@
-import type { PipelineConfig } from "../../schemas/pipeline.ts";
-import { isPushed } from "../sources/registry.ts";
+import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
+import { consumerGroup } from "../core/names.ts";
+import { hasConsumerGroup, isPushed } from "../sources/registry.ts";
+
+/** What of a pipeline may change, or not. */
+interface Kept {
+  config: PipelineConfig;
+  options: Pick<EngineOptions, "consumer_group">;
+}
 
 /**
  * The first field that may not change (docs/gitops.md, Effect classes), with both values; undefined if none does. The
  * planner refuses such a change earlier; this is the engine's own check.
  */
-export function immutableChange(from: PipelineConfig, to: PipelineConfig): string | undefined {
+export function immutableChange(from: Kept, to: Kept): string | undefined {
   // Accepted events of a removed source would stay unread.
-  const types = to.sources.map(({ type }) => type);
-  const gone = from.sources.findIndex(({ type }) => !types.includes(type));
-  if (gone !== -1) return refusal(`sources[${gone}].type`, from.sources[gone]!.type, types.join(", "));
+  const types = to.config.sources.map(({ type }) => type);
+  const gone = from.config.sources.findIndex(({ type }) => !types.includes(type));
+  if (gone !== -1) return refusal(`sources[${gone}].type`, from.config.sources[gone]!.type, types.join(", "));
   const before = immutableFields(from);
   for (const [field, value] of immutableFields(to)) {
     const old = before.get(field);
@@ -22,11 +29,13 @@ function refusal(field: string, old: string | number, value: string | number): s
   return `${field} cannot change after creation: it is ${old}, and the new config has ${value}`;
 }
 
-function immutableFields(config: PipelineConfig): Map<string, string | number> {
+function immutableFields({ config, options }: Kept): Map<string, string | number> {
   const { pipeline_id, resources, transforms } = config;
   const fields = new Map<string, string | number>([["pipeline_id", pipeline_id]]);
   // Rows of a join that are not in the table yet would stay unread.
   fields.set("join.enabled", String(config.join !== undefined));
+  // What the former group has committed would be taken for a move by a person.
+  if (hasConsumerGroup(config)) fields.set("x-sluice.consumer_group", consumerGroup(pipeline_id, options));
   // A pipeline that reads from Kafka has no stream, and so no limits of one.
   for (const [name, limit] of isPushed(config) ? Object.entries(resources.nats.stream) : []) {
     fields.set(`resources.nats.stream.${name}`, limit);

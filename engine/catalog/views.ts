@@ -1,3 +1,4 @@
+import { consumerGroup } from "../core/names.ts";
 import type { PipelineHealth, PipelineView } from "../core/pipeline-view.ts";
 import { hasConsumerGroup } from "../sources/registry.ts";
 import type { DeadLetters } from "../state/dead-letters.ts";
@@ -36,7 +37,7 @@ export class PipelineViews {
   /** Throws PIPELINE_NOT_FOUND. */
   health(pipeline_id: string): PipelineHealth {
     const { registry, journal, letters, recorder, streams } = this.#options;
-    const { config, status, failure, created_at, updated_at } = registry.get(pipeline_id);
+    const { config, options, status, failure, created_at, updated_at } = registry.get(pipeline_id);
     const { counters, pause, at_least_once, profile_remark, keys, join, source, foreign_members, refusals } =
       recorder.observed(pipeline_id);
     const stream = streams.state(pipeline_id);
@@ -54,6 +55,7 @@ export class PipelineViews {
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys !== undefined && { keys }),
       ...(config.join !== undefined && { join: { ...join, waiting: journal.waitingRows(pipeline_id) } }),
+      ...(hasConsumerGroup(config) && { consumer_group: consumerGroup(pipeline_id, options) }),
       ...(source === undefined ? this.#unread(pipeline_id) : { source }),
       ...(foreign_members !== undefined && { foreign_members }),
       counters: { ...counters },

@@ -58,6 +58,8 @@ export interface PipelineHealth {
   keys?: KeysHeld;
   /** What its join holds; absent without a join. Only the waiting rows are known before it is open. */
   join?: Pick<JoinHeld, "waiting"> & Partial<JoinHeld>;
+  /** The consumer group of a pipeline that reads from Kafka. */
+  consumer_group?: string;
   /** Of a pipeline that reads from Kafka, once it reads. */
   source?: SourceLag;
   /** Client ids of foreign members of its consumer group, which are not Sluice: their partitions are not read here. */

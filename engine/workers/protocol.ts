@@ -18,7 +18,7 @@ export interface PipelineSpec {
   /** Of the current revision, with secrets resolved. Never leaves the process. */
   config: PipelineConfig;
   revision: number;
-  options: SendOptions & Pick<EngineOptions, "create_table" | "alter_table" | "start" | "take_over">;
+  options: SendOptions & Omit<EngineOptions, "access_token">;
   /** Where `host: embedded` is reached; absent where no pipeline uses it. */
   embedded?: { url: string; socketPath: string; username: string; password: string; memory: string };
   /** Which servers may be connected to; without it, the defaults. */

@@ -77,7 +77,7 @@ export const codes = {
   // Fields that contradict each other.
   DUPLICATE_PIPELINE_ID: error("Two documents have one pipeline_id; neither is applied."),
   SHARED_GROUP: error(
-    "Two Kafka pipelines of one cluster have one consumer group, which is named after a hash of the pipeline_id; neither is applied.",
+    "Two Kafka pipelines of one cluster have one consumer group, by its name or by a hash of the pipeline_id; neither is applied.",
   ),
   DEPENDS_ON: error("Pipelines depend on each other in a cycle."),
   SOURCE_COUNT: error("There are more sources of a kind than a pipeline can have."),

@@ -114,12 +114,14 @@ export interface Beginning {
 export interface TopicStart {
   topic: string;
   group: string;
+  /** Another group, at whose offsets it starts. */
+  adopted?: string;
   /** `earliest`, `latest`, or a time in ISO 8601. */
   start: string;
 }
 
 /** A topic of a new pipeline that another one reads, or has read. */
-export interface SharedTopic extends Omit<TopicStart, "group"> {
+export interface SharedTopic extends Omit<TopicStart, "group" | "adopted"> {
   other: string;
   /** The other pipeline goes on. */
   goesOn: boolean;

@@ -1,4 +1,3 @@
-import { consumerGroup } from "../../engine/index.ts";
 import type { PipelineHealth, RefusedSenders } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { WishedState } from "../desired/desired-state.ts";
@@ -59,14 +58,14 @@ export interface Observation {
 
 /** The conditions of a pipeline. */
 export function conditionsOf(observation: Observation): Condition[] {
-  const { at_least_once, profile_remark, foreign_members: members = [], pipeline_id = "" } = observation.health ?? {};
-  const { refused_senders } = observation.health ?? {};
+  const { at_least_once, profile_remark, foreign_members: members = [] } = observation.health ?? {};
+  const { consumer_group = "", refused_senders } = observation.health ?? {};
   return [
     ...ownConditions(observation),
     ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(profile_remark === undefined ? [] : [profileSettings(profile_remark)]),
-    ...(members.length === 0 ? [] : [foreignMembers(pipeline_id, members)]),
+    ...(members.length === 0 ? [] : [foreignMembers(consumer_group, members)]),
     ...(refused_senders === undefined ? [] : [sendersRefused(refused_senders)]),
     ...noMatches(observation.health),
     ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
@@ -151,6 +150,7 @@ function fromHealth({ change, health, wished, stopped }: Observation): Condition
     return ready("False", reason, `${paused.text}. ${paused.way_out}${note}`);
   }
   if (status === "Running" && (wished ?? status) === "Running") {
+    if (readsNothing(health)) return ready("Unknown", "Progressing", `it runs, and reads no partition yet${note}`);
     return ready("True", isNoted ? change.cause : "ReconciliationSucceeded", `it runs${note}`);
   }
   if (stopped !== undefined && wished === undefined)
@@ -160,6 +160,11 @@ function fromHealth({ change, health, wished, stopped }: Observation): Condition
   }
   if (isNoted) return ready("False", change.cause, `it is ${status}${note}`);
   return ready("Unknown", "Progressing", `it is ${status}`);
+}
+
+/** Whether it is to read partitions, and holds none. */
+function readsNothing({ consumer_group, source }: PipelineHealth): boolean {
+  return consumer_group !== undefined && (source?.partitions ?? 0) === 0;
 }
 
 /** Causes that an operator should see although the pipeline runs well. */
@@ -304,9 +309,9 @@ function profileSettings(message: string): Condition {
 }
 
 /** Their names are any text, and there may be any number of them. */
-function foreignMembers(pipeline_id: string, members: readonly string[]): Condition {
+function foreignMembers(group: string, members: readonly string[]): Condition {
   const message =
-    `consumer group ${consumerGroup(pipeline_id)} has members that are not Sluice, whose partitions are not read here: ` +
+    `consumer group ${group} has members that are not Sluice, whose partitions are not read here: ` +
     `${listed(members.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
 }

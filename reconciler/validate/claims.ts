@@ -38,6 +38,8 @@ export interface Claims {
   mapping: Claim;
   /** The brokers of its Kafka topics. Empty for other sources. */
   brokers: string[];
+  /** The name of its consumer group, where it gives one. */
+  group: Claim;
   depends_on: Claim[];
 }
 
@@ -56,6 +58,7 @@ export function claimsOf(document: Document): Claims {
     table: { ...claimOf(root.get("sink", "table")), key: tableKey(root) },
     mapping: { ...claimOf(root.get("sink", "mapping")), text: columnsOf(root) },
     brokers: brokersOf(root),
+    group: claimOf(root.get("x-sluice", "consumer_group")),
     depends_on: root.get("x-sluice", "depends_on").items(mostDependencies).map(claimOf),
   };
 }

@@ -1,4 +1,4 @@
-import { EngineError, isAtRest, requested, zeroCounters } from "../../engine/index.ts";
+import { consumerGroup, EngineError, isAtRest, requested, zeroCounters } from "../../engine/index.ts";
 import { hasConsumerGroup } from "../../engine/language.ts";
 import type {
   EngineOptions,
@@ -115,7 +115,7 @@ export class ModelEngine implements AppliedEngine {
   }
 
   health(pipeline_id: string): PipelineHealth {
-    const { config, status, failure, created_at, updated_at, ...facts } = this.#of(pipeline_id);
+    const { config, options, status, failure, created_at, updated_at, ...facts } = this.#of(pipeline_id);
     const { held, pending, letters, paused, at_least_once, profile_remark, source, foreign_members, keys } = facts;
     return {
       pipeline_id,
@@ -125,6 +125,7 @@ export class ModelEngine implements AppliedEngine {
       ...(paused !== undefined && { paused }),
       ...(at_least_once !== undefined && { at_least_once }),
       ...(profile_remark !== undefined && { profile_remark }),
+      ...(hasConsumerGroup(config) && { consumer_group: consumerGroup(pipeline_id, options) }),
       ...(source !== undefined && { source }),
       ...(foreign_members !== undefined && { foreign_members }),
       ...(keys !== undefined && { keys }),

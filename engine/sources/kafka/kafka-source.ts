@@ -90,7 +90,7 @@ export class KafkaSource implements Source {
     const client = kafkaClient(connection, clientId(identity, 0), log, socketFactory);
     this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
     this.#brokers = new Brokers(client, settings);
-    this.#group = new Group(this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
+    this.#group = new Group(this.#brokers, consumerGroup(pipeline_id, options.options), [...topics.keys()]);
     this.#pause = options.pause;
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#turn());
     this.#opening = new Opening({ ...options, hide: this.#hide }, this.#group, this.#positions, ({ partitions }) => {
@@ -229,7 +229,7 @@ export class KafkaSource implements Source {
 
   #joining(partitions: HeldPartitions, topics: readonly string[]): Membership {
     const { pipeline_id, connection, identity, log, replicas, settings, socketFactory, telemetry } = this.#options;
-    const groupId = consumerGroup(pipeline_id);
+    const groupId = consumerGroup(pipeline_id, this.#options.options);
     return new Membership({
       pipeline_id,
       topics,

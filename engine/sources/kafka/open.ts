@@ -55,7 +55,8 @@ function openCluster(
 ): KafkaSource {
   const keyed = new Set(config.transforms.flatMap(({ type, source_id }) => (type === "dedup" ? [source_id] : [])));
   const topics = sources.map(({ topic, source_id, consumer_group_initial_offset: start }) => {
-    return [topic, { start, hasDedup: keyed.has(source_id) }] as const;
+    const adopted = options.sources?.[source_id]?.adopt_group;
+    return [topic, { start, adopted, hasDedup: keyed.has(source_id) }] as const;
   });
   // The resources of a member are for all topics together.
   const resources = sources.map(({ source_id }) => config.resources.sources.find((of) => of.source_id === source_id));

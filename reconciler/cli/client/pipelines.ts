@@ -65,6 +65,7 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
     ["senders are refused because", one.refused_senders?.text],
     ["delivery is at-least-once", one.at_least_once],
     ["settings that may change rows", one.profile_remark],
+    ["consumer group", one.consumer_group],
     ["group members that are not Sluice", foreignMembersOf(one)],
     ...positionFacts(one),
     ["pending batches", one.pending_batches],

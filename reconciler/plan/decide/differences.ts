@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { consumerGroup, hasConsumerGroup } from "../../../engine/language.ts";
 import { effectOf, highest, isObject, normalise } from "../../../schemas/index.ts";
 import type { Effect, EngineOptions, Path, PipelineConfig } from "../../../schemas/index.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
@@ -58,7 +59,7 @@ export function differences(from: Kept, to: Kept): Difference[] {
     ...kindOfSource(from.config, to.config, root),
     ...joinOrNone(from.config, to.config, root),
     ...compare(...comparable(from.config, to.config), root),
-    ...compare(from.options, to.options, { ...root, names: ["x-sluice"], at: ["x-sluice"] }),
+    ...compare(...withGroups(from, to), { ...root, names: ["x-sluice"], at: ["x-sluice"] }),
   ];
 }
 
@@ -66,6 +67,16 @@ export function differences(from: Kept, to: Kept): Difference[] {
 export function fieldsOf(found: readonly Difference[]): { fields: FieldChange[]; effect: Effect } {
   const fields = found.map(({ at: _at, isHidden: _isHidden, ...field }) => field);
   return { fields, effect: highest(found.map(({ effect }) => effect)) };
+}
+
+/** The options of two pipelines; with the names of their groups where a file names one: left out, it has a name as well. */
+function withGroups(from: Kept, to: Kept): [unknown, unknown] {
+  const isNamed = from.options.consumer_group !== to.options.consumer_group;
+  if (!isNamed || !hasConsumerGroup(from.config)) return [from.options, to.options];
+  const named = ({ config, options }: Kept) => {
+    return { ...options, consumer_group: consumerGroup(config.pipeline_id, options) };
+  };
+  return [named(from), named(to)];
 }
 
 function dedupSources(config: PipelineConfig): string[] {

@@ -13,18 +13,24 @@ export function beginning(
   { pipeline_id, config, options }: DesiredPipeline,
   sources: readonly KafkaSourceConfig[] = topicsOf(config),
 ): TopicStart[] {
-  const group = consumerGroup(pipeline_id);
-  return sources.map((source) => ({
-    topic: source.topic,
-    group,
-    start: options.start ?? source.consumer_group_initial_offset,
-  }));
+  const group = consumerGroup(pipeline_id, options);
+  return sources.map(({ topic, source_id, consumer_group_initial_offset }) => {
+    const adopted = adopts({ source_id }, { options });
+    const start = options.start ?? consumer_group_initial_offset;
+    return { topic, group, ...(adopted !== undefined && { adopted }), start };
+  });
 }
 
 /** The committed offsets that a deleted pipeline leaves in Kafka. */
-export function keptInKafka({ pipeline_id, config, lag = 0, uncommitted = 0 }: ActualPipeline): GroupPlace | undefined {
+export function keptInKafka({
+  pipeline_id,
+  config,
+  options,
+  lag = 0,
+  uncommitted = 0,
+}: ActualPipeline): GroupPlace | undefined {
   if (!hasConsumerGroup(config)) return undefined;
-  return { group: consumerGroup(pipeline_id), topics: namesOf(topicsOf(config)), lag, uncommitted };
+  return { group: consumerGroup(pipeline_id, options), topics: namesOf(topicsOf(config)), lag, uncommitted };
 }
 
 /** Where a recreated pipeline reads. */
@@ -37,8 +43,10 @@ export function positionAfter(desired: DesiredPipeline, present: ActualPipeline)
   const isSame = topicsOf(desired.config).every((source) =>
     before.some((old) => old.topic === source.topic && shareBroker(old, source)),
   );
-  if (!isSame) return { reads: "anew", topics: beginning(desired) };
-  return { reads: "on", group: consumerGroup(present.pipeline_id) };
+  const group = consumerGroup(present.pipeline_id, present.options);
+  if (!isSame || group !== consumerGroup(desired.pipeline_id, desired.options))
+    return { reads: "anew", topics: beginning(desired) };
+  return { reads: "on", group };
 }
 
 /** How an edit changes the position from which a pipeline reads. */
@@ -91,9 +99,21 @@ function otherOptions(
   to: DesiredPipeline,
 ): Pick<Rereading, "begins" | "take_over"> {
   const { start, take_over } = to.options;
-  const begins = start !== options.start || topicsOf(to.config).some((source) => beginsOtherwise(source, config));
+  const begins =
+    start !== options.start ||
+    topicsOf(to.config).some(
+      (source) => beginsOtherwise(source, config) || adopts(source, to) !== adopts(source, { options }),
+    );
   const isTaken = take_over !== undefined && take_over !== options.take_over;
   return { begins, ...(isTaken && { take_over }) };
+}
+
+/** The group at whose offsets a source begins. */
+function adopts(
+  { source_id }: Pick<KafkaSourceConfig, "source_id">,
+  { options }: Pick<DesiredPipeline, "options">,
+): string | undefined {
+  return options.sources?.[source_id]?.adopt_group;
 }
 
 function beginsOtherwise({ topic, consumer_group_initial_offset }: KafkaSourceConfig, before: PipelineConfig): boolean {

@@ -6,8 +6,11 @@ export function beginningText(topics: readonly TopicStart[]): string {
   return topics.map((topic) => `${startUnless(topic)}, from which it then continues`).join("");
 }
 
-function startUnless({ topic, group, start }: TopicStart): string {
-  return `; topic ${topic} is read from ${startText(start)}, unless the consumer group ${group} has offsets of it`;
+function startUnless({ topic, group, adopted, start }: TopicStart): string {
+  const begin = startText(start);
+  const from =
+    adopted === undefined ? begin : `the offsets of the consumer group ${adopted} (without one from ${begin})`;
+  return `; topic ${topic} is read from ${from}, unless the consumer group ${group} has offsets of it`;
 }
 
 /** Where a group without offsets begins. */

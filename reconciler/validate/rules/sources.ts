@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isObject } from "../../../engine/language.ts";
+import { consumerGroup, isObject } from "../../../engine/language.ts";
 import { didYouMean, found, kindOf, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
@@ -59,7 +59,13 @@ function* schemaFieldNames(document: View): Iterable<Problem> {
   }
 }
 
-/** Keys of `x-sluice.sources` name sources, and only a topic has tombstones. */
+/** Settings of a topic, and what no other source has. */
+const ofTopics = [
+  ["on_tombstone", "tombstones"],
+  ["adopt_group", "positions in a consumer group"],
+] as const;
+
+/** Keys of `x-sluice.sources` name sources, and some settings are those of a topic. */
 function* furtherSettings(document: View): Iterable<Problem> {
   const ids = document.sources().map((source) => source.get("source_id").text ?? "");
   for (const settings of document.get("x-sluice", "sources").members()) {
@@ -71,10 +77,15 @@ function* furtherSettings(document: View): Iterable<Problem> {
         found: `"${printable(name)}"`,
         suggestion: didYouMean(name, ids),
       });
-    } else if (settings.get("on_tombstone").exists && source.get("type").text !== "kafka") {
-      yield settings
-        .get("on_tombstone")
-        .problem("UNUSED", { expected: "a Kafka source, which alone has tombstones", found: "another source" });
+    } else if (source.get("type").text !== "kafka") {
+      for (const [key, what] of ofTopics) {
+        const setting = settings.get(key);
+        if (setting.exists)
+          yield setting.problem("UNUSED", {
+            expected: `a Kafka source, which alone has ${what}`,
+            found: "another source",
+          });
+      }
     }
   }
 }
@@ -123,14 +134,28 @@ function given(connection: View): Record<string, unknown> {
 }
 
 /** Directives about the position of a Kafka source. */
-export const positionRules: readonly Rule[] = [withoutGroup, startTime];
+export const positionRules: readonly Rule[] = [withoutGroup, startTime, adoptsAnother];
 
 function* withoutGroup(document: View): Iterable<Problem> {
   if (sourcesOf(document, (kind) => kind.hasConsumerGroup).length > 0 || document.sources().length === 0) return;
-  for (const key of ["start", "take_over"]) {
+  for (const key of ["start", "take_over", "consumer_group"]) {
     const directive = document.get("x-sluice", key);
     if (directive.exists)
       yield directive.problem("UNUSED", { expected: "a Kafka source, which alone has positions", found: "none" });
+  }
+}
+
+/** A pipeline goes on at the offsets of its own group anyway. */
+function* adoptsAnother(document: View): Iterable<Problem> {
+  const id = document.get("pipeline_id").text ?? "";
+  const group = document.get("x-sluice", "consumer_group").text ?? consumerGroup(id);
+  for (const settings of document.get("x-sluice", "sources").members()) {
+    const adopted = settings.get("adopt_group");
+    if (adopted.text !== group) continue;
+    yield adopted.problem("VALUE", {
+      expected: "another consumer group than the pipeline's own, at whose offsets it goes on anyway",
+      found: found(adopted.value, adopted.path),
+    });
   }
 }
 

@@ -50,6 +50,28 @@ describe("a member of the group that is no Sluice", () => {
   );
 });
 
+test("a pipeline goes on where another consumer ended, in a group of the name that its file gives", () =>
+  inScene(
+    async (scene) => {
+      const { kafka, topic } = scene;
+      const [theirs, consumer_group] = [`${topic}-loader`, `data-team.${topic}`];
+      await scene.produce(1, 200);
+      const stranger = await Stranger.join(kafka, theirs, topic, true);
+      await stranger.sees(200);
+      await scene.create(scene.config(), { consumer_group, sources: { input: { adopt_group: theirs } } });
+      await scene.produce(201, 250);
+      await stranger.sees(250);
+      await scene.until(({ paused }) => paused?.text.includes(`consumer group ${theirs} has a member`) === true);
+      await stranger.leave();
+      await scene.produce(251, 400);
+      await scene.holds(span(251, 400));
+      expect(await scene.until((health) => health.source?.lag === 0)).toMatchObject({ consumer_group });
+      const groups = await kafka.withAdmin((admin) => admin.describeGroups([consumer_group, scene.group]));
+      expect(groups.groups.map(({ members }) => members.length)).toEqual([1, 0]);
+    },
+    { partitions: 4 },
+  ));
+
 describe("members of a pipeline", () => {
   test("are as many as its replicas, and come and go with them", { tags: ["rest"] }, () =>
     inScene(

@@ -134,11 +134,7 @@ const exempt: Readonly<Record<string, Exempt>> = {
     ],
     "sources/kafka/brokers/connection.ts": ["Kafka client."],
     "sources/kafka/connections.ts": ["Kafka at …"],
-    "sources/kafka/brokers/group-requests.ts": [
-      "no group of a kind that is known has this name",
-      "the broker does not describe the group",
-    ],
-    "sources/kafka/group/ownership.ts": ["members that cannot be read"],
+    "sources/kafka/brokers/group-requests.ts": ["no group of a kind that is known has this name"],
     "sources/kafka/kafka-source.ts": [
       "The limits.memory of the sources leaves less than one fetch: one batch of messages is fetched at a time.",
     ],

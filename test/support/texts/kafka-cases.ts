@@ -9,6 +9,8 @@ import {
   waysOutOfKafka,
 } from "../../../engine/sources/kafka/brokers/failures.ts";
 import { lossOf } from "../../../engine/delivery/recovery.ts";
+import type { GroupMembers, KafkaClient } from "../../../engine/sources/kafka/brokers/client.ts";
+import { Group } from "../../../engine/sources/kafka/group/group.ts";
 import { claimText, clientId } from "../../../engine/sources/kafka/group/identity.ts";
 import { LostEvents } from "../../../engine/sources/kafka/group/lost-events.ts";
 import { judge } from "../../../engine/sources/kafka/group/ownership.ts";
@@ -51,6 +53,12 @@ const connect = Object.assign(new Error("Connection error: connect ECONNREFUSED 
 /** An error of the connection to a broker, as kafkajs makes it. */
 const connection = (message: string, of: object = {}): Error =>
   Object.assign(new Error(message), { name: "KafkaJSConnectionError", broker: "kafka-1:9092", ...of });
+
+/** Why a pipeline cannot go on where another group ends, by what its coordinator says of it. */
+function adopting(members: GroupMembers, committed = [{ ...partitionOf(feed), offset: 7 }]): Promise<unknown> {
+  const client = { members: () => members, committed: () => committed } as unknown as KafkaClient;
+  return new Group(client, "orders", ["orders"]).adopted("clickhouse-loader", [feed]).catch((error: unknown) => error);
+}
 
 const unreadable = (error: unknown): unknown => new UnreadableRecords("orders", 0, 41, error as Unreadable);
 
@@ -101,6 +109,11 @@ export const sources: PauseSection = {
     source("something else than a broker answers at the port", "fetch", () =>
       thrownBy(() => new Answers().read(Buffer.from("HTTP/1.1 400 Bad Request"), 4, () => undefined)),
     ),
+    source("the group to adopt has members", "offsets", () => adopting({ clientIds: ["loader-1", "loader-2"] })),
+    source("the group to adopt has a member that cannot be read", "offsets", () =>
+      adopting({ unreadable: "the broker does not describe the group" }),
+    ),
+    source("the group to adopt has no offsets", "offsets", () => adopting({ clientIds: [] }, [])),
     source("a broker lags after a topic was created again", "offsets", () => {
       const ids = new TopicIds({ "cluster/orders": ["a1", "b2"] });
       return thrownBy(() => ids.saw("cluster", new Map([["orders", "a1"]])));

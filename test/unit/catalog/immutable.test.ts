@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { immutableChange } from "../../../engine/catalog/immutable.ts";
+import { consumerGroup } from "../../../engine/core/names.ts";
+import { kafkaPipeline } from "../../support/pipelines.ts";
 import { normalise } from "../../../schemas/index.ts";
 import type { PipelineConfig } from "../../../schemas/pipeline.ts";
 
@@ -23,6 +25,24 @@ test.each([
   ["a signal may not go: its events may be in the stream", ["logs", "traces"], ["logs"], "sources[1].type"],
   ["a signal may not become another one", ["logs"], ["traces"], "sources[0].type"],
 ])("%s", (_title, from, to, field) => {
-  const refused = immutableChange(receiving(...from), receiving(...to))?.split(" ", 1)[0];
+  const [before, after] = [from, to].map((signals) => ({ config: receiving(...signals), options: {} }));
+  const refused = immutableChange(before!, after!)?.split(" ", 1)[0];
   expect(refused).toBe(field);
+});
+
+test("a consumer group keeps its name, which it has without one in the file as well", () => {
+  const config = kafkaPipeline("orders", { topic: "orders", connection_params: {} });
+  const own = consumerGroup("orders");
+  const change = (from?: string, to?: string): string | undefined => {
+    const [before, after] = [from, to].map((name) => ({
+      config,
+      options: name === undefined ? {} : { consumer_group: name },
+    }));
+    return immutableChange(before!, after!);
+  };
+  expect(change(undefined, "shop")).toBe(
+    `x-sluice.consumer_group cannot change after creation: it is ${own}, and the new config has shop`,
+  );
+  expect(change("shop")).toContain(`it is shop, and the new config has ${own}`);
+  expect([change(undefined, own), change("shop", "shop"), change()]).toEqual([undefined, undefined, undefined]);
 });

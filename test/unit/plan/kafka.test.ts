@@ -27,6 +27,12 @@ describe("a new pipeline that reads a topic", () => {
       { ...orders, sluice: ["start: 2026-01-31T00:00:00Z", "state: Stopped"] },
       `it is new, and x-sluice.state is Stopped; topic shop.orders is read from what came at 2026-01-31T00:00:00Z or later, ${unless}`,
     ],
+    [
+      "begins where another group ends that it adopts",
+      { ...orders, sluice: ["sources: { input: { adopt_group: loader } }", "consumer_group: data-team.orders"] },
+      "it is new; topic shop.orders is read from the offsets of the consumer group loader (without one from its " +
+        "beginning), unless the consumer group data-team.orders has offsets of it, from which it then continues",
+    ],
   ])("%s", (_title, wanted, reason) => {
     const change = changeFor({ wanted: [wanted] });
     expect(change).toMatchObject({ kind: "create", reason });
@@ -172,6 +178,29 @@ describe("a pipeline that reads a topic", () => {
       "is told that while it runs, by start",
       { wanted: [{ ...orders, sluice: ["start: latest"] }], there: [{ was: orders }] },
       { effect: "hot", calls: ["configure"], reason: expect.stringContaining("applies only to a topic of which") },
+    ],
+    [
+      "may be told later which group to adopt, which changes nothing any more",
+      { wanted: [{ ...orders, sluice: ["sources: { input: { adopt_group: loader } }"] }], there: [{ was: orders }] },
+      { effect: "restart", reason: expect.stringContaining("; the start applies only to a topic of which") },
+    ],
+    [
+      "keeps the name of its group",
+      { wanted: [{ ...orders, sluice: ["consumer_group: data-team.orders"] }], there: [{ was: orders }] },
+      { kind: "refuse", cause: "ImmutableField", calls: [] },
+    ],
+    [
+      "gets another group by a recreation, which begins as a new one does",
+      {
+        wanted: [{ ...orders, sluice: ["consumer_group: data-team.orders", "recreate: true"] }],
+        there: [{ was: orders }],
+      },
+      {
+        kind: "recreate",
+        reason: expect.stringContaining(
+          "is read from its beginning, unless the consumer group data-team.orders has offsets",
+        ),
+      },
     ],
     [
       "is told on_lost while it runs",

@@ -11,6 +11,8 @@ test.each<[Path, Effect]>([
   [["x-sluice", "on_uncertain"], "hot"],
   [["x-sluice", "null"], "restart"],
   [["x-sluice", "sources", "orders", "on_tombstone"], "restart"],
+  [["x-sluice", "sources", "orders", "adopt_group"], "hot"],
+  [["x-sluice", "consumer_group"], "refuse"],
   [["x-sluice", "on_lost"], "hot"],
   [["x-sluice", "on_view_error"], "hot"],
   [["x-sluice", "suspend"], "none"],

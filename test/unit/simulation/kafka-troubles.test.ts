@@ -224,6 +224,14 @@ describe("a source goes on", () => {
   });
 });
 
+test("a broker that takes connections and never answers is a pause at once", async () => {
+  const { kafka } = begin();
+  kafka.trouble("ApiVersions", { kind: "silent" }, { times: 100 });
+  const of = world.reading();
+  await world.until(() => of.heardOf("paused").length > 0, 10_000);
+  await world.settled(of.close());
+});
+
 /** One thing that a seed draws: what is written, moved, kicked, taken away, or goes wrong. */
 async function something(step: number, nodes: number): Promise<void> {
   const { kafka, draw, network, clock } = world;

@@ -132,6 +132,7 @@ export interface SourceOptions {
   topics?: readonly string[];
   replicas?: number;
   start?: "earliest" | "latest";
+  adopted?: string;
   run?: string;
   earlier?: readonly string[];
   dataDir?: string;
@@ -157,10 +158,11 @@ export class Reading {
     const telemetry = new Proxy({} as Telemetry, {
       get: (_target, event) => (fields: Record<string, unknown>) => void this.heard.push([String(event), fields]),
     });
+    const { start = "earliest", adopted } = options;
     this.source = new KafkaSource({
       pipeline_id: "orders",
       connection: world.kafka.connection,
-      topics: new Map(topics.map((name) => [name, { start: options.start ?? "earliest", hasDedup: false }])),
+      topics: new Map(topics.map((name) => [name, { start, adopted, hasDedup: false }])),
       replicas,
       identity: { dataDir, run, earlier: new Set(options.earlier) },
       options: options.options ?? { on_lost: "pause" },

@@ -9,6 +9,7 @@ import { changeFor, read } from "../plan/world.ts";
 
 const orders = { id: "orders" };
 const { config, options } = read(orders);
+const ofTopic = read({ ...orders, topic: "shop.orders" });
 const inSync = changeFor({ wanted: [orders], there: [{ was: orders }] });
 let engine: ModelEngine;
 
@@ -87,9 +88,27 @@ describe("a pipeline that runs", () => {
 
 const names = (count: number) => Array.from({ length: count }, (_, n) => `app-${n}`);
 const toldOf = (foreign_members: string[]): Condition | undefined => {
-  engine.change("orders", { foreign_members });
+  engine.put(ofTopic.config, ofTopic.options, "Running");
+  engine.change("orders", { foreign_members, source: { partitions: 1, uncommitted: 0 } });
   return conditions().find(({ type }) => type === "ForeignMembers");
 };
+
+describe("a pipeline that reads a topic", () => {
+  test.each<[string, { source: PipelineHealth["source"] }, Condition["status"], string]>([
+    ["has reached no broker yet", { source: undefined }, "Unknown", "it runs, and reads no partition yet"],
+    [
+      "has no partition",
+      { source: { partitions: 0, uncommitted: 0 } },
+      "Unknown",
+      "it runs, and reads no partition yet",
+    ],
+    ["reads some", { source: { partitions: 1, uncommitted: 0 } }, "True", "it runs"],
+  ])("that %s", (_title, facts, status, message) => {
+    engine.put(ofTopic.config, ofTopic.options, "Running");
+    engine.change("orders", facts);
+    expect(conditions().find(({ type }) => type === "Ready")).toMatchObject({ status, message });
+  });
+});
 
 describe("a pipeline whose consumer group has members that are not Sluice", () => {
   test("is Ready, and names them and what follows", () => {

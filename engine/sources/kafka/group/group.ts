@@ -62,6 +62,32 @@ export class Group {
     return new Map(read.flatMap(({ feed }, index) => (found[index] === undefined ? [] : [[feed, found[index]]])));
   }
 
+  /**
+   * What another group has committed in partitions of one topic. Throws where it has or may have members, and where it has
+   * committed nothing there.
+   */
+  async adopted(groupId: string, feeds: readonly Feed[]): Promise<Map<Feed, number>> {
+    const places = feeds.map(partitionOf);
+    // What a member commits last, before it leaves, is read afterwards.
+    const members = await this.#client.members(groupId);
+    const committed = await this.#client.committed(groupId, places);
+    const group = `adopt_group: consumer group ${groupId}`;
+    if (committed.length === 0)
+      throw new Error(`${group} has no offsets of topic ${places[0]!.topic}: name another one, or none`);
+    if (!("clientIds" in members)) throw new Error(`${group} has members that cannot be read: ${members.unreadable}`);
+    const { length } = members.clientIds;
+    if (length > 0)
+      throw new Error(
+        `${group} has ${length === 1 ? "a member" : `${length} members`}: end what reads there, to go on where it ends`,
+      );
+    return new Map(
+      feeds.flatMap((feed, index) => {
+        const own = committedIn(committed, places[index]!).committed;
+        return own === undefined ? [] : [[feed, own.offset]];
+      }),
+    );
+  }
+
   /** By topic, as the brokers name them now. Throws what the client throws. */
   async topicIds(): Promise<Map<string, string>> {
     const found = new Map<string, string>();

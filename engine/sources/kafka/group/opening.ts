@@ -24,6 +24,8 @@ type Ours = Extract<Judgement, { kind: "ours" }>;
 export interface TopicOptions {
   /** Where it begins if the journal, the group and the options have no offset. */
   start: KafkaSourceConfig["consumer_group_initial_offset"];
+  /** Another group, at whose offsets it begins before that. */
+  adopted?: string | undefined;
   hasDedup: boolean;
 }
 
@@ -32,7 +34,7 @@ export interface OpeningOptions {
   /** By their names, at least one. */
   topics: ReadonlyMap<string, TopicOptions>;
   identity: KafkaIdentity;
-  options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
+  options: Pick<EngineOptions, "start" | "take_over" | "on_lost" | "consumer_group">;
   journal: SourceJournal;
   telemetry: Telemetry;
   /** The pause in which it waits while brokers fail, or another Sluice owns the group. */
@@ -85,7 +87,7 @@ export class Opening {
     const { pipeline_id, identity, options } = this.#options;
     const positions = this.#positions;
     return {
-      groupId: consumerGroup(pipeline_id),
+      groupId: consumerGroup(pipeline_id, options),
       identity,
       next: (feed) => positions.final(feed),
       takeOver: options.take_over,
@@ -182,12 +184,14 @@ export class Opening {
   ): Promise<void> {
     const { telemetry, pipeline_id } = this.#options;
     const recreated = this.#recreated;
+    const adopted = await this.#adopted(fresh);
     const unplaced = of.partitions.flatMap((one): Unplaced[] => {
       const topic = this.#options.topics.get(kafkaPartition(one.feed)!.topic);
-      return topic === undefined || !fresh.includes(one.feed) ? [] : [{ ...one, at: this.#startOf(one.feed, topic) }];
+      if (topic === undefined || !fresh.includes(one.feed) || adopted.has(one.feed)) return [];
+      return [{ ...one, at: this.#startOf(one.feed, topic) }];
     });
     await this.#positions.noteStarts(startsOf(unplaced.filter(({ ends }) => ends === undefined)));
-    const begins = new Map([...found, ...taken, ...(await this.#begins(unplaced))]);
+    const begins = new Map([...found, ...taken, ...adopted, ...(await this.#begins(unplaced))]);
     // The group's offset alone does not decide about a topic that was created again.
     for (const feed of begins.keys()) if (recreated.has(kafkaPartition(feed)!.topic)) begins.delete(feed);
     await this.#positions.noteTopicIds();
@@ -256,6 +260,20 @@ export class Opening {
       });
     }
     return moved.size > 0 || journal.progress(pipeline_id).moved !== undefined;
+  }
+
+  /**
+   * The offsets that groups which are adopted have in partitions without any offset; none in partitions that were added
+   * later. Throws where such a group has members, which would read on, or no offsets of its topic.
+   */
+  async #adopted(fresh: readonly Feed[]): Promise<Map<Feed, number>> {
+    const found = new Map<Feed, number>();
+    for (const [topic, { adopted }] of this.#options.topics) {
+      const feeds = fresh.filter((feed) => kafkaPartition(feed)!.topic === topic);
+      if (adopted === undefined || feeds.length === 0 || this.#positions.isKnown(topic)) continue;
+      for (const [feed, offset] of await this.#group.adopted(adopted, feeds)) found.set(feed, offset);
+    }
+    return found;
   }
 
   /**

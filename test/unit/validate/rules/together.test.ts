@@ -127,6 +127,17 @@ describe("two Kafka pipelines with one consumer group", () => {
     expect(load([fileOf(server(one), "a.yaml"), fileOf(server(two), "b.yaml")]).pipelines).toEqual([]);
   });
 
+  test("are refused likewise by the names that their files give", () => {
+    const of = (id: string) => `${server(id, "table: orders", `table: ${id}`)}x-sluice: { consumer_group: shop }\n`;
+    const line = of("aaaaa").split("\n").length - 1;
+    expect(told(of("aaaaa"), of("bbbbb"))).toEqual([
+      `a.yaml:${line} SHARED_GROUP: "shop", as b.yaml:${line}`,
+      `b.yaml:${line} SHARED_GROUP: "shop", as a.yaml:${line}`,
+    ]);
+    const named = `${server(two, "table: orders", "table: other")}x-sluice: { consumer_group: shop }\n`;
+    expect(told(server(one), named)).toEqual([]);
+  });
+
   test("are refused as well where one reads only the right side of its join there", () => {
     const joined = joinPipeline
       .replace("orders-eu", two)
