@@ -134,8 +134,8 @@ describe("two Kafka pipelines with one consumer group", () => {
       `a.yaml:${line} SHARED_GROUP: "shop", as b.yaml:${line}`,
       `b.yaml:${line} SHARED_GROUP: "shop", as a.yaml:${line}`,
     ]);
-    const named = `${server(two, "table: orders", "table: other")}x-sluice: { consumer_group: shop }\n`;
-    expect(told(server(one), named)).toEqual([]);
+    const apart = `${server(two, "table: orders", "table: other")}x-sluice: { consumer_group: shop }\n`;
+    expect(told(server(one), apart)).toEqual([]);
   });
 
   test("are refused as well where one reads only the right side of its join there", () => {
