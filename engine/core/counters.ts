@@ -1,3 +1,15 @@
+/** A transaction of a producer that is still open: what comes behind its first offset is not read until it ends. */
+export interface OpenTransaction {
+  /** Where its brokers are; of a pipeline that reads several clusters. */
+  cluster?: string;
+  topic: string;
+  partition: number;
+  /** Its first offset. */
+  offset: number;
+  /** When this process has seen it first. ISO 8601, UTC. */
+  since: string;
+}
+
 /** The lag of a pipeline that reads from Kafka, over all its topics. */
 export interface SourceLag {
   /** Partitions that it reads. */
@@ -9,6 +21,13 @@ export interface SourceLag {
   lag?: number;
   /** Offsets that are final here and not yet committed to the consumer group: another reader would read them again. */
   uncommitted: number;
+  /**
+   * Offsets that open transactions hold back: those after the last that may be read. They are no part of the lag. Absent
+   * until the brokers have said it of all partitions.
+   */
+  held_back?: number;
+  /** The transactions that have been open for longer than a minute, the oldest first, at most 20; absent for none. */
+  open_transactions?: OpenTransaction[];
 }
 
 /** Keys that dedup remembers, and the bytes that they take in memory and on disk. */

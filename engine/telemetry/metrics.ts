@@ -43,6 +43,7 @@ export interface EngineMetrics {
   ownerChecks: Counter<"pipeline_id">;
   foreignMembers: Gauge<"pipeline_id">;
   lag: Gauge<"pipeline_id">;
+  heldBack: Gauge<"pipeline_id">;
   uncommitted: Gauge<"pipeline_id">;
   partitions: Gauge<"pipeline_id">;
   eventsAgedOut: Counter<"pipeline_id">;
@@ -250,6 +251,11 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     lag: gauge(
       "sluice_kafka_lag",
       "Offsets between the last event that is written and the end of the topic.",
+      "pipeline_id",
+    ),
+    heldBack: gauge(
+      "sluice_kafka_held_back_offsets",
+      "Offsets that open transactions of producers hold back; they are no part of the lag.",
       "pipeline_id",
     ),
     uncommitted: gauge(

@@ -4,7 +4,14 @@ import { beginAtZero, engineMetrics, exposeRowRates, type EngineMetrics } from "
 import { RefusalsOfPipeline } from "./refused-senders.ts";
 import { RowRate } from "./row-rate.ts";
 import type { Telemetry, EventOf } from "./telemetry.ts";
-import { type JoinHeld, type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
+import {
+  type JoinHeld,
+  type KeysHeld,
+  type OpenTransaction,
+  type PipelineCounters,
+  type SourceLag,
+  zeroCounters,
+} from "../core/counters.ts";
 import { type RequestRefusal, unknownPipeline } from "../core/refusals.ts";
 import type { Pause } from "../core/pause.ts";
 
@@ -156,13 +163,38 @@ class SourceRecorder implements Pick<
     this.log.info({ pipeline_id, partitions }, "The consumer group assigned partitions.");
   }
 
-  lag({ pipeline_id, partitions, lag, uncommitted }: EventOf<"lag">): void {
-    this.observed(pipeline_id).source = { partitions, uncommitted, ...(lag === undefined ? {} : { lag }) };
-    this.metrics.uncommitted.set({ pipeline_id }, uncommitted);
-    if (lag === undefined) this.metrics.lag.remove({ pipeline_id });
-    else this.metrics.lag.set({ pipeline_id }, lag);
-    this.metrics.partitions.set({ pipeline_id }, partitions);
+  lag({ pipeline_id, ...source }: EventOf<"lag">): void {
+    const observed = this.observed(pipeline_id);
+    this.#transactions(pipeline_id, observed.source?.open_transactions, source.open_transactions);
+    observed.source = source;
+    this.metrics.uncommitted.set({ pipeline_id }, source.uncommitted);
+    setIfKnown(this.metrics.lag, pipeline_id, source.lag);
+    setIfKnown(this.metrics.heldBack, pipeline_id, source.held_back);
+    this.metrics.partitions.set({ pipeline_id }, source.partitions);
   }
+
+  #transactions(pipeline_id: string, before: OpenTransaction[] = [], now: OpenTransaction[] = []): void {
+    for (const one of now.filter((of) => !isIn(before, of)))
+      this.log.warn(
+        { pipeline_id, ...one },
+        "A transaction of a producer has been open for longer than a minute; what comes behind it in its partition is not read.",
+      );
+    for (const { since: _since, ...one } of before.filter((of) => !isIn(now, of)))
+      this.log.info({ pipeline_id, ...one }, "A transaction that was open for long holds nothing back any more.");
+  }
+}
+
+function isIn(all: readonly OpenTransaction[], one: OpenTransaction): boolean {
+  const { cluster, topic, partition, offset } = one;
+  return all.some(
+    (of) => of.cluster === cluster && of.topic === topic && of.partition === partition && of.offset === offset,
+  );
+}
+
+/** A gauge has no sample while its value is not known. */
+function setIfKnown(gauge: EngineMetrics["lag"], pipeline_id: string, value: number | undefined): void {
+  if (value === undefined) gauge.remove({ pipeline_id });
+  else gauge.set({ pipeline_id }, value);
 }
 
 async function forgetSeries(metric: EngineMetrics["paused"], pipeline_id: string): Promise<void> {

@@ -6,6 +6,7 @@ import type { ChangingFiles, Signature } from "../git/revision.ts";
 import { type Change, type Stance, waitsForResume } from "../plan/change.ts";
 import { reasonText } from "../plan/render/index.ts";
 import { printable } from "../language/problem.ts";
+import { openTransactionsText } from "./open-transactions.ts";
 import { unmatched } from "./unmatched.ts";
 
 export type ConditionType =
@@ -16,6 +17,7 @@ export type ConditionType =
   | "AtLeastOnce"
   | "ProfileSettings"
   | "ForeignMembers"
+  | "OpenTransaction"
   | "SendersRefused"
   | "Unmatched"
   | "SecretMissing"
@@ -27,7 +29,7 @@ export type ConditionType =
  * A condition as kstatus knows it. All but `Ready` and `SourceVerified` exist only while they are True. `Drifted`: it
  * was changed through the engine and not in its file; it may still be Ready. The following do not affect `Ready`: the
  * target cannot drop a repeated insert, so rows may be in the table twice (`AtLeastOnce`); the settings
- * profile of its user may change rows (`ProfileSettings`); the consumer group has members that are not Sluice, and their partitions are not read (`ForeignMembers`); requests of senders are refused (`SendersRefused`); left events of its join find no right
+ * profile of its user may change rows (`ProfileSettings`); the consumer group has members that are not Sluice, and their partitions are not read (`ForeignMembers`); a transaction of a producer has been open for longer than a minute, and what comes behind it is not read (`OpenTransaction`); requests of senders are refused (`SendersRefused`); left events of its join find no right
  * event, so there are no rows (`Unmatched`); a secret is missing, so the pipeline cannot be started again (`SecretMissing`); it is not changed until it is resumed (`Suspended`); it is kept
  * at an earlier commit (`Pinned`).
  */
@@ -66,6 +68,7 @@ export function conditionsOf(observation: Observation): Condition[] {
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(profile_remark === undefined ? [] : [profileSettings(profile_remark)]),
     ...(members.length === 0 ? [] : [foreignMembers(consumer_group, members)]),
+    ...openTransaction(observation.health),
     ...(refused_senders === undefined ? [] : [sendersRefused(refused_senders)]),
     ...noMatches(observation.health),
     ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
@@ -314,6 +317,11 @@ function foreignMembers(group: string, members: readonly string[]): Condition {
     `consumer group ${group} has members that are not Sluice, whose partitions are not read here: ` +
     `${listed(members.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
+}
+
+function openTransaction(health: PipelineHealth | undefined): Condition[] {
+  const message = health && openTransactionsText(health);
+  return message === undefined ? [] : [{ type: "OpenTransaction", status: "True", reason: "NotEnded", message }];
 }
 
 /** Such as `DiskFull`. */

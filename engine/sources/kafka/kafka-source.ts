@@ -143,7 +143,7 @@ export class KafkaSource implements Source {
       signals: this.#signals!,
       rejoin: () => this.#membership!.rejoin(),
       onFound: () => this.#commitAgain(),
-      onEnd: (feed, end) => this.#lag.end(feed, end),
+      onEnd: (feed, end, high) => this.#lag.end(feed, end, high),
     });
     this.#partitions = partitions;
     buffer.onChange = () => this.#changed();

@@ -1,6 +1,7 @@
 import type { PipelineHealth } from "../../../engine/index.ts";
 import type { Info } from "../../api/info.ts";
 import type { TimedCondition } from "../../status/status.ts";
+import { openTransactionsText } from "../../status/open-transactions.ts";
 import { unmatched } from "../../status/unmatched.ts";
 import { conditionFacts, snapshotOf } from "./get.ts";
 import { columns, facts, printableLines } from "../invocation/terminal.ts";
@@ -43,6 +44,7 @@ function remarkOf(one: PipelineHealth): string {
     one.paused?.text,
     one.refused_senders?.text,
     foreignMembersOf(one),
+    openTransactionsText(one),
     unmatched(one)?.message,
     one.at_least_once,
     one.profile_remark,
@@ -67,6 +69,7 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
     ["settings that may change rows", one.profile_remark],
     ["consumer group", one.consumer_group],
     ["group members that are not Sluice", foreignMembersOf(one)],
+    ["an open transaction", openTransactionsText(one)],
     ...positionFacts(one),
     ["pending batches", one.pending_batches],
     ["dead letters", one.dead_letters.total_messages],
@@ -96,6 +99,7 @@ function positionFacts({ source, stream }: PipelineHealth): [string, number | st
   return [
     ["partitions read", source.partitions],
     ["consumer lag in offsets", source.lag ?? "unknown"],
+    ["offsets that open transactions hold back", source.held_back === 0 ? undefined : source.held_back],
     ["offsets not yet committed to the group", source.uncommitted === 0 ? undefined : source.uncommitted],
   ];
 }

@@ -34,6 +34,31 @@ describe("records of a topic", () => {
       for (const topic of topics) await scene.kafka.topics.delete(topic);
     }));
 
+  test("behind an open transaction are held back, which is no lag, and are read when it ends", () =>
+    inScene(
+      async (scene) => {
+        await scene.create();
+        await scene.produce(1, 50);
+        await scene.holds(span(1, 50));
+        const producer = scene.kafka.client().producer({ transactionalId: scene.topic, idempotent: true });
+        await producer.connect();
+        try {
+          const open = await producer.transaction();
+          await open.send({ topic: scene.topic, messages: [{ value: event(51) }] });
+          await scene.produce(52, 100);
+          const { source } = await scene.until((health) => (health.source?.held_back ?? 0) >= 50);
+          expect(source).toMatchObject({ lag: 0, held_back: 50 });
+          expect(await scene.ids()).toEqual(span(1, 50));
+          await open.commit();
+        } finally {
+          await producer.disconnect();
+        }
+        await scene.holds(span(1, 100));
+        await scene.until(({ source }) => source?.held_back === 0);
+      },
+      { partitions: 1 },
+    ));
+
   test("of an aborted transaction are not read, and those of a committed one are, also when it is last", () =>
     inScene(
       async (scene) => {

@@ -177,6 +177,13 @@ const situations: Readonly<Record<string, Situation>> = {
     },
     within: 62,
   },
+  SluiceOpenTransaction: {
+    series: {
+      [of("sluice_gitops_condition", `pipeline_id="orders", type="OpenTransaction", status="True"`)]:
+        `_x${hour} 1x${minutes}`,
+    },
+    within: 6,
+  },
   SluiceDeadLetters: { series: { [of("sluice_dead_letters_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },
   SluiceEventsAgedOut: { series: { [of("sluice_events_aged_out_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },
   SluiceEventsSkipped: { series: { [of("sluice_events_skipped_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },

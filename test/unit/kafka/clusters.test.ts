@@ -257,6 +257,19 @@ describe("telemetry that several readers share", () => {
     ]);
   });
 
+  test("open transactions name their cluster, and what they hold back is known when each reader knows it", () => {
+    const { telemetry, events } = told();
+    const [one, other] = [telemetry.reader(0, "Kafka at a"), telemetry.reader(1, "Kafka at b")];
+    const open = { topic: "orders", partition: 0, offset: 5, since: "now" };
+    one.lag({ pipeline_id, partitions: 1, uncommitted: 0, held_back: 3, open_transactions: [open] });
+    other.lag({ pipeline_id, partitions: 1, uncommitted: 0, held_back: 4 });
+    const open_transactions = [{ ...open, cluster: "Kafka at a" }];
+    expect(events).toEqual([
+      ["lag", { partitions: 1, uncommitted: 0, open_transactions }],
+      ["lag", { partitions: 2, uncommitted: 0, held_back: 7, open_transactions }],
+    ]);
+  });
+
   test("a pause names its cluster, and lasts until no reader has one of its class", () => {
     const { telemetry, events } = told();
     const [one, other] = [telemetry.reader(0, "Kafka at a"), telemetry.reader(1, "Kafka at b")];

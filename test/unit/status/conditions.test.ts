@@ -133,6 +133,30 @@ describe("a pipeline whose consumer group has members that are not Sluice", () =
   });
 });
 
+const open = { topic: "shop.orders", partition: 3, offset: 41, since: "2026-01-02T03:04:05.000Z" };
+const openIn = (...open_transactions: (typeof open)[]): Condition | undefined => {
+  engine.change("orders", { source: { partitions: 6, uncommitted: 0, lag: 0, open_transactions } });
+  return conditions().find(({ type }) => type === "OpenTransaction");
+};
+
+describe("a pipeline that cannot read on behind an open transaction", () => {
+  test("names its partition and its begin, and how to end it, and is Ready all the same", () => {
+    const told = openIn(open);
+    expect(told).toMatchObject({ status: "True", reason: "NotEnded" });
+    expect(told?.message).toContain(
+      "open in partition 3 of topic shop.orders since 2026-01-02T03:04:05.000Z: what comes from offset 41",
+    );
+    expect(told?.message).toContain("find-hanging --topic shop.orders --partition 3");
+    expect(told?.message).toContain("abort --topic shop.orders --partition 3 --start-offset 41");
+    expect(brief(conditions())[0]).toBe("Ready True ReconciliationSucceeded");
+  });
+
+  test("says how many there are, and nothing where there is none", () => {
+    expect(openIn(open, { ...open, partition: 4 })?.message).toContain(", and others in 1 more partition: what");
+    expect(openIn()).toBeUndefined();
+  });
+});
+
 const side = (events: number) => ({ events, bytes: 100 * events });
 
 const briefOf = (left: number, right: number, counters: Partial<PipelineHealth["counters"]> = {}): string[] => {

@@ -102,3 +102,21 @@ test("the stage of a dedup is dedup_filter, as the format calls it", async () =>
   const stages = new Set((await metric("gfm_processing_duration_seconds")).map(([labels]) => labels.split(" ").at(-1)));
   expect([...stages]).toEqual(["dedup_filter", "filter"]);
 });
+
+test("what open transactions hold back has a sample while it is known", async () => {
+  const lag = { pipeline_id, partitions: 1, uncommitted: 0 };
+  recorder.lag({ ...lag, held_back: 3 });
+  expect(await metric("sluice_kafka_held_back_offsets")).toEqual([["", 3]]);
+  recorder.lag(lag);
+  expect(await metric("sluice_kafka_held_back_offsets")).toEqual([]);
+});
+
+test("a transaction that is open for long is logged when it is found and when it is over, and not in between", () => {
+  const lines: string[] = [];
+  const log = { ...keptLog(), warn: () => lines.push("found"), info: () => lines.push("over") };
+  const own = new Recorder(log, new Registry());
+  const lag = { pipeline_id, partitions: 1, uncommitted: 0 };
+  const open = { topic: "orders", partition: 0, offset: 5, since: "2026-01-01T00:00:00.000Z" };
+  for (const open_transactions of [[open], [open], []]) own.lag({ ...lag, open_transactions });
+  expect(lines).toEqual(["found", "over"]);
+});

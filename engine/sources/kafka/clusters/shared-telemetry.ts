@@ -29,7 +29,7 @@ export class SharedTelemetry {
   /** For the reader of this number from 0. `name`: what a pause says of where it reads. */
   reader(number: number, name: string): Telemetry {
     return overriding(this.#telemetry, {
-      lag: (event) => this.#lag(number, event),
+      lag: (event) => this.#lag(number, name, event),
       foreignMembers: ({ pipeline_id, members }) => {
         this.#foreign[number] = members;
         this.#telemetry.foreignMembers({ pipeline_id, members: this.#foreign.flat() });
@@ -42,15 +42,21 @@ export class SharedTelemetry {
   }
 
   /** The lag of a pipeline is known when that of each reader is. */
-  #lag(number: number, { pipeline_id, ...own }: EventOf<"lag">): void {
-    this.#lags[number] = own;
+  #lag(number: number, cluster: string, { pipeline_id, ...own }: EventOf<"lag">): void {
+    const { open_transactions } = own;
+    const placed = open_transactions && { open_transactions: open_transactions.map((one) => ({ cluster, ...one })) };
+    this.#lags[number] = { ...own, ...placed };
     const known = this.#lags.filter((lag) => lag !== undefined);
     const lags = known.flatMap(({ lag }) => lag ?? []);
+    const heldBack = known.flatMap(({ held_back }) => held_back ?? []);
+    const transactions = known.flatMap((lag) => lag.open_transactions ?? []);
     this.#telemetry.lag({
       pipeline_id,
       partitions: sumOf(known.map(({ partitions }) => partitions)),
       uncommitted: sumOf(known.map(({ uncommitted }) => uncommitted)),
       ...(lags.length === this.#lags.length && { lag: sumOf(lags) }),
+      ...(heldBack.length === this.#lags.length && { held_back: sumOf(heldBack) }),
+      ...(transactions.length > 0 && { open_transactions: transactions }),
     });
   }
 

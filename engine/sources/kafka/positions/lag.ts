@@ -1,5 +1,7 @@
+import type { SourceLag } from "../../../core/counters.ts";
 import type { Feed } from "../../../core/positions.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import { OpenTransactions } from "./open-transactions.ts";
 import type { KafkaPositions } from "./positions.ts";
 
 const every = 10_000;
@@ -14,6 +16,7 @@ export class Lag {
   readonly #positions: KafkaPositions;
   readonly #onTurn: () => void;
   readonly #ends = new Map<Feed, number>();
+  readonly #transactions = new OpenTransactions();
   #held: ReadonlySet<Feed> = new Set();
   /** The partitions that are counted: those that are assigned, and before the first assignment all. */
   #counted: ReadonlySet<Feed> = new Set();
@@ -42,6 +45,7 @@ export class Lag {
   /** These partitions are read. */
   held(feeds: ReadonlySet<Feed>): void {
     this.#held = new Set(feeds);
+    this.#transactions.keep(this.#held);
     this.#count(feeds);
   }
 
@@ -58,10 +62,12 @@ export class Lag {
     }, every).unref();
   }
 
-  /** The offset after the last event of a partition that may be read. */
-  end(feed: Feed, end: number): void {
-    // A broker that does not know it yet says -1.
+  /** The offset after the last event of a partition that may be read, and the one after the last of all, if that is known. */
+  end(feed: Feed, end: number, high?: number): void {
+    // A broker that does not know them yet says -1.
     if (end < 0) return;
+    if (high === undefined) this.#transactions.sawStable(feed, end);
+    else if (high >= 0) this.#transactions.saw(feed, end, high);
     const isNew = this.#counted.has(feed) && !this.#ends.has(feed);
     this.#ends.set(feed, end);
     if (isNew && this.#areEndsKnown) this.#report();
@@ -70,6 +76,7 @@ export class Lag {
   /** Reports once more: these figures hold until the source is opened again. */
   stop(): void {
     clearInterval(this.#timer);
+    this.#transactions.keep(new Set());
     if (this.#timer !== undefined) this.#report();
     this.#timer = undefined;
   }
@@ -86,6 +93,20 @@ export class Lag {
     // An unknown lag is left out: it is not 0. So is that of no partitions: others are read by nobody, or elsewhere.
     const known = this.#counted.size > 0 && this.#areEndsKnown ? { lag } : {};
     const uncommitted = [...this.#positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
-    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, uncommitted, ...known });
+    this.#telemetry.lag({
+      pipeline_id: this.#pipeline_id,
+      partitions: this.#held.size,
+      uncommitted,
+      ...known,
+      ...this.#heldBack(),
+    });
+  }
+  #heldBack(): Pick<SourceLag, "held_back" | "open_transactions"> {
+    const held_back = this.#counted.size === 0 ? undefined : this.#transactions.countIn(this.#counted);
+    const open_transactions = this.#transactions.long();
+    return {
+      ...(held_back !== undefined && { held_back }),
+      ...(open_transactions.length > 0 && { open_transactions }),
+    };
   }
 }

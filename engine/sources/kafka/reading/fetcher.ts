@@ -42,8 +42,11 @@ export interface FetcherOptions {
    * were read. Then comes `onGone`. If it throws, this is tried again.
    */
   onCut: (feed: Feed, end: number) => Promise<void>;
-  /** Called with the end of a partition: the offset after the last that may be read. */
-  onEnd: (feed: Feed, end: number) => void;
+  /**
+   * Called with the ends of a partition: the offset after the last that may be read, and the high watermark, the one after the
+   * last of all. -1 where the broker does not know them.
+   */
+  onEnd: (feed: Feed, end: number, high: number) => void;
 }
 
 /** What is to be fetched of a partition. */
@@ -249,13 +252,13 @@ export class Fetcher {
   }
 
   #fetched(feed: Feed, from: Next, fetched: FetchedPartition): void {
-    const { errorCode, lastStableOffset } = fetched;
+    const { errorCode, lastStableOffset, highWatermark } = fetched;
     if (errorCode === outOfRange || errorCode === unknownTopicId) this.#gone(feed);
     else if (moved.has(errorCode)) this.#lead(feed, brokerError(errorCode));
     else if (errorCode !== 0) this.#rest(feed, brokerError(errorCode));
     else {
       this.#worked(partitionText(feed));
-      this.#options.onEnd(feed, lastStableOffset);
+      this.#options.onEnd(feed, lastStableOffset, highWatermark);
       this.#take(feed, fetched, from);
     }
   }

@@ -37,8 +37,11 @@ export interface HeldPartitionsOptions {
   rejoin: () => Promise<void>;
   /** Called when a partition whose next offset was missing has one again. */
   onFound: () => void;
-  /** Called with the end of a partition: the offset after the last that may be read. */
-  onEnd: (feed: Feed, end: number) => void;
+  /**
+   * Called with the ends of a partition: the offset after the last that may be read, and the high watermark, the one after the
+   * last of all. -1 where the broker does not know them.
+   */
+  onEnd: (feed: Feed, end: number, high: number) => void;
 }
 
 /**
