@@ -28,7 +28,7 @@ export type { StreamState } from "./core/stream.ts";
 export { isAtRest, requested, shouldRun, transitions, type Request } from "./core/lifecycle.ts";
 export type { Readiness, TableOrder } from "./core/readiness.ts";
 export type { PipelineHealth, PipelineView, Status } from "./core/pipeline-view.ts";
-export { zeroCounters, type PipelineCounters } from "./core/counters.ts";
+export { zeroCounters, type PartitionLag, type PipelineCounters } from "./core/counters.ts";
 export type { Pause } from "./core/pause.ts";
 export { fewestCharacters, type ReadSecrets } from "./catalog/secrets.ts";
 export type { SecretSource, SecretUse, StaleSecrets } from "./catalog/secrets.ts";

@@ -10,6 +10,18 @@ export interface OpenTransaction {
   since: string;
 }
 
+/** The lag of one partition. */
+export interface PartitionLag {
+  /** Where its brokers are; of a pipeline that reads several clusters. */
+  cluster?: string;
+  topic: string;
+  partition: number;
+  /** Offsets; absent until its end is known. */
+  lag?: number;
+  /** As that of the pipeline. */
+  lag_seconds?: number;
+}
+
 /** The lag of a pipeline that reads from Kafka, over all its topics. */
 export interface SourceLag {
   /** Partitions that it reads. */
@@ -19,6 +31,13 @@ export interface SourceLag {
    * its group. Some may hold no event. Absent until the ends are known.
    */
   lag?: number;
+  /**
+   * Seconds since the oldest event was written that is not final; of one that was not fetched yet, since the one before it, so
+   * that it is not older. By the clocks of who wrote them. 0 without a lag; absent where it is not known of a partition that lags.
+   */
+  lag_seconds?: number;
+  /** Of each partition, those with the largest lag first, at most 1000. */
+  by_partition?: PartitionLag[];
   /** Offsets that are final here and not yet committed to the consumer group: another reader would read them again. */
   uncommitted: number;
   /**

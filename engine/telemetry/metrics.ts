@@ -43,6 +43,8 @@ export interface EngineMetrics {
   ownerChecks: Counter<"pipeline_id">;
   foreignMembers: Gauge<"pipeline_id">;
   lag: Gauge<"pipeline_id">;
+  lagSeconds: Gauge<"pipeline_id">;
+  partitionLag: Gauge<"pipeline_id" | "topic" | "partition">;
   heldBack: Gauge<"pipeline_id">;
   uncommitted: Gauge<"pipeline_id">;
   partitions: Gauge<"pipeline_id">;
@@ -252,6 +254,18 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "sluice_kafka_lag",
       "Offsets between the last event that is written and the end of the topic.",
       "pipeline_id",
+    ),
+    lagSeconds: gauge(
+      "sluice_kafka_lag_seconds",
+      "Age of the oldest event that is not written, in seconds, as far as it is known.",
+      "pipeline_id",
+    ),
+    partitionLag: gauge(
+      "sluice_kafka_partition_lag",
+      "Offsets between the last event that is written and the end of a partition, of pipelines with at most 100 partitions.",
+      "pipeline_id",
+      "topic",
+      "partition",
     ),
     heldBack: gauge(
       "sluice_kafka_held_back_offsets",

@@ -8,6 +8,7 @@ import {
   type JoinHeld,
   type KeysHeld,
   type OpenTransaction,
+  type PartitionLag,
   type PipelineCounters,
   type SourceLag,
   zeroCounters,
@@ -20,6 +21,9 @@ import type { Pause } from "../core/pause.ts";
  * limited.
  */
 const [mostShown, longestShown] = [20, 100];
+
+/** A pipeline with more partitions has no series for each: scrapes would grow with all partitions of all pipelines. */
+const mostSeries = 100;
 
 /** The events of sources: log lines, metrics and counters of health. */
 class SourceRecorder implements Pick<
@@ -169,8 +173,25 @@ class SourceRecorder implements Pick<
     observed.source = source;
     this.metrics.uncommitted.set({ pipeline_id }, source.uncommitted);
     setIfKnown(this.metrics.lag, pipeline_id, source.lag);
+    setIfKnown(this.metrics.lagSeconds, pipeline_id, source.lag_seconds);
+    this.#partitionLags(pipeline_id, observed, source.by_partition ?? []);
     setIfKnown(this.metrics.heldBack, pipeline_id, source.held_back);
     this.metrics.partitions.set({ pipeline_id }, source.partitions);
+  }
+
+  #partitionLags(pipeline_id: string, observed: Observed, all: readonly PartitionLag[]): void {
+    const before = observed.partition_lags;
+    observed.partition_lags = new Map();
+    for (const { topic, partition: number, lag } of all.length > mostSeries ? [] : all) {
+      if (lag === undefined) continue;
+      const [partition, key] = [String(number), `${topic}/${number}`];
+      // Topics of two clusters may have one name.
+      const sum = lag + (observed.partition_lags.get(key)?.lag ?? 0);
+      observed.partition_lags.set(key, { lag: sum, labels: { pipeline_id, topic, partition } });
+    }
+    for (const { labels, lag } of observed.partition_lags.values()) this.metrics.partitionLag.set(labels, lag);
+    for (const [key, { labels }] of before)
+      if (!observed.partition_lags.has(key)) this.metrics.partitionLag.remove(labels);
   }
 
   #transactions(pipeline_id: string, before: OpenTransaction[] = [], now: OpenTransaction[] = []): void {
@@ -216,6 +237,11 @@ class Observed {
   keys?: KeysHeld;
   join?: JoinHeld;
   source?: SourceLag;
+  /** The series of the lag of its partitions, by topic and partition. */
+  partition_lags = new Map<
+    string,
+    { lag: number; labels: { pipeline_id: string; topic: string; partition: string } }
+  >();
   foreign_members?: string[];
   readonly refusals: RefusalsOfPipeline;
 

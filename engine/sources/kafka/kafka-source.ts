@@ -24,8 +24,13 @@ import { KafkaPositions } from "./positions/positions.ts";
 import { Codecs } from "./protocol/codecs.ts";
 import { BackPressure } from "./reading/back-pressure.ts";
 import { FetchBuffer } from "./reading/fetch-buffer.ts";
+import { longestFetch } from "./reading/fetcher.ts";
 import { HeldPartitions } from "./reading/held-partitions.ts";
 import { PartitionReader } from "./reading/partition-reader.ts";
+
+/** An end of a partition that fetches have not named for so long, and for as long as two may take, is asked for, in milliseconds. */
+const outdated = 10_000;
+const noop = (): void => undefined;
 
 /** The parts and settings of a Kafka source. */
 export interface KafkaSourceOptions extends OpeningOptions {
@@ -73,6 +78,7 @@ export class KafkaSource implements Source {
   #isDraining = false;
   #closing: Promise<void> | undefined;
   #topicCheck: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
   readonly #arrivals = new Arrivals();
 
   constructor(options: KafkaSourceOptions) {
@@ -144,6 +150,7 @@ export class KafkaSource implements Source {
       rejoin: () => this.#membership!.rejoin(),
       onFound: () => this.#commitAgain(),
       onEnd: (feed, end, high) => this.#lag.end(feed, end, high),
+      onFetched: (feed, spans) => this.#lag.fetched(feed, spans),
     });
     this.#partitions = partitions;
     buffer.onChange = () => this.#changed();
@@ -258,8 +265,13 @@ export class KafkaSource implements Source {
 
   #turn(): void {
     this.#commitAgain();
-    // Fetches report the end offsets; without partitions to fetch, the brokers are asked for them.
-    if (this.#partitions?.isEmpty !== false) void this.#opening.read().catch(() => undefined);
+    // Fetches report the end offsets. Without partitions to fetch, and while fetches bring no answer, or there is no room for
+    // one, the brokers are asked for them.
+    const quiet = 2 * longestFetch(this.#options.settings) + outdated;
+    const isDue = this.#partitions?.isEmpty !== false || this.#lag.isOutdated(quiet);
+    if (!isDue || this.#looking !== undefined) return;
+    const looked = this.#opening.read().then(noop, noop);
+    this.#looking = looked.finally(() => (this.#looking = undefined));
   }
 
   /** Commits offsets that the group does not have: a commit may have failed with no later one to replace it. */

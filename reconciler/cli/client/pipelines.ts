@@ -1,4 +1,4 @@
-import type { PipelineHealth } from "../../../engine/index.ts";
+import type { PartitionLag, PipelineHealth } from "../../../engine/index.ts";
 import type { Info } from "../../api/info.ts";
 import type { TimedCondition } from "../../status/status.ts";
 import { openTransactionsText } from "../../status/open-transactions.ts";
@@ -99,9 +99,31 @@ function positionFacts({ source, stream }: PipelineHealth): [string, number | st
   return [
     ["partitions read", source.partitions],
     ["consumer lag in offsets", source.lag ?? "unknown"],
+    ["consumer lag in seconds", secondsOf(source.lag_seconds)],
+    ...partitionFacts(source.by_partition ?? []),
     ["offsets that open transactions hold back", source.held_back === 0 ? undefined : source.held_back],
     ["offsets not yet committed to the group", source.uncommitted === 0 ? undefined : source.uncommitted],
   ];
+}
+
+/** So many partitions that lag are shown. */
+const mostPartitions = 20;
+
+/** The partitions that lag most, and those of which it is not known. */
+function partitionFacts(all: readonly PartitionLag[]): [string, string | number | undefined][] {
+  const lagging = all.filter(({ lag }) => lag !== 0);
+  const shown = lagging.slice(0, mostPartitions).map(({ cluster, topic, partition, lag, lag_seconds }) => {
+    const where = `${topic}/${partition}${cluster === undefined ? "" : ` (${cluster})`}`;
+    const text = `${where}: ${lag ?? "unknown"} in offsets, ${secondsOf(lag_seconds)} in seconds`;
+    return ["partition that lags", text] as [string, string];
+  });
+  const more = lagging.length - shown.length;
+  return [...shown, ["more partitions that lag", more === 0 ? undefined : more]];
+}
+
+/** Rounded up, so that only what has no lag is 0. */
+function secondsOf(lag_seconds: number | undefined): string {
+  return lag_seconds === undefined ? "unknown" : String(Math.ceil(lag_seconds));
 }
 
 function joinFacts({ join }: PipelineHealth): [string, number | string][] {

@@ -72,6 +72,16 @@ export const unaskedOperator: OperatorVerbs = {
   cancelRollback: unasked,
 };
 
+/** The last five have no lag. */
+const by_partition = Array.from({ length: 30 }, (_, partition) => {
+  return {
+    topic: "orders",
+    partition,
+    lag: partition < 25 ? 1 : 0,
+    ...(partition > 0 && { lag_seconds: partition < 25 ? 11.2 : 0 }),
+  };
+});
+
 /** What the sample engine says of a pipeline; `kafka` is one that reads a topic, and not alone. */
 export function healthOf(one: PipelineView): PipelineHealth {
   const {
@@ -88,7 +98,7 @@ export function healthOf(one: PipelineView): PipelineHealth {
     pipeline_name: name,
     overall_status: status,
     ...(pipeline_id === "kafka" && {
-      source: { partitions: 6, lag: 42, uncommitted: 5 },
+      source: { partitions: 30, lag: 42, lag_seconds: 11.2, uncommitted: 5, by_partition },
       foreign_members: ["app\u001b[2J", "app-2"],
     }),
     stream: { messages: 3, bytes: 90, first: 5, last: 7 },

@@ -161,7 +161,7 @@ describe("what is there is told", () => {
   test("how far a pipeline is behind its topic, and who else reads for it", async () => {
     sources.engine = restingEngine([view({ pipeline_id: "kafka" })]);
     expect((await get("/api/v1/pipeline/kafka/health")).json).toMatchObject({
-      source: { partitions: 6, lag: 42, uncommitted: 5 },
+      source: { partitions: 30, lag: 42, lag_seconds: 11.2, uncommitted: 5 },
       foreign_members: ["app\u001b[2J", "app-2"],
     });
   });

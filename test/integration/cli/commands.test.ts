@@ -176,8 +176,13 @@ describe("for people", () => {
       ["kafka", "Running", "42", "3", "2", members],
     ]);
     const { out } = await sluice("health", "kafka");
-    expect(out).toMatch(/^partitions read: +6$/m);
+    expect(out).toMatch(/^partitions read: +30$/m);
     expect(out).toMatch(/^consumer lag in offsets: +42$/m);
+    expect(out).toMatch(/^consumer lag in seconds: +12$/m);
+    expect(out.match(/^partition that lags: .*$/gm)).toHaveLength(20);
+    expect(out).toMatch(/^partition that lags: +orders\/0: 1 in offsets, unknown in seconds$/m);
+    expect(out).toMatch(/^partition that lags: +orders\/1: 1 in offsets, 12 in seconds$/m);
+    expect(out).toMatch(/^more partitions that lag: +5$/m);
     expect(out).toMatch(/^offsets not yet committed to the group: +5$/m);
     expect(out).toContain(members);
     expect(out).not.toContain("events buffered");

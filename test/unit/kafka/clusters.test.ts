@@ -257,6 +257,33 @@ describe("telemetry that several readers share", () => {
     ]);
   });
 
+  test("the lag in time is that of the oldest, and partitions say in which cluster they are", () => {
+    const { telemetry, events } = told();
+    const [one, other] = [telemetry.reader(0, "a"), telemetry.reader(1, "b")];
+    const lagging = { topic: "orders", partition: 0, lag: 2 };
+    one.lag({ pipeline_id, partitions: 1, uncommitted: 0, lag: 2, lag_seconds: 9, by_partition: [lagging] });
+    other.lag({ pipeline_id, partitions: 1, uncommitted: 0, lag: 3 });
+    other.lag({
+      pipeline_id,
+      partitions: 1,
+      uncommitted: 0,
+      lag: 3,
+      lag_seconds: 4,
+      by_partition: [{ ...lagging, lag: 3 }],
+    });
+    const [first, second, third] = events.map(([, facts]) => facts);
+    expect(first).not.toHaveProperty("lag_seconds");
+    expect(second).not.toHaveProperty("lag_seconds");
+    expect(third).toMatchObject({
+      lag: 5,
+      lag_seconds: 9,
+      by_partition: [
+        { ...lagging, lag: 3, cluster: "b" },
+        { ...lagging, cluster: "a" },
+      ],
+    });
+  });
+
   test("open transactions name their cluster, and what they hold back is known when each reader knows it", () => {
     const { telemetry, events } = told();
     const [one, other] = [telemetry.reader(0, "Kafka at a"), telemetry.reader(1, "Kafka at b")];

@@ -50,6 +50,7 @@ function fetcherWith(settings: typeof defaultKafkaSettings): Fetcher {
     onGone: () => undefined,
     onCut: () => Promise.resolve(),
     onEnd: () => undefined,
+    onFetched: () => undefined,
   });
 }
 

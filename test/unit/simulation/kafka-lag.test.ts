@@ -21,6 +21,100 @@ function begin(options: Partial<SimulatedKafkaOptions> = {}): KafkaWorld {
 
 const lagOf = (reading: Reading): SourceLag => reading.heardOf("lag").at(-1) as unknown as SourceLag;
 
+const partitions = (reading: Reading) => lagOf(reading).by_partition!.map(({ partition, lag }) => [partition, lag]);
+
+describe("how far a pipeline is behind", () => {
+  test("is told by partition, those with the largest lag first, and in time", async () => {
+    const { kafka, clock } = begin();
+    world.produceAll(5);
+    const reading = world.reading();
+    await world.until(() => reading.read.length === 15);
+    await clock.pass(20_000);
+    expect(lagOf(reading)).toMatchObject({ lag: 0, lag_seconds: 0 });
+    expect(lagOf(reading).by_partition).toContainEqual({ topic, partition: 2, lag: 0, lag_seconds: 0 });
+    reading.isHeldUp = true;
+    kafka.produce(topic, 0, ["x"]);
+    await clock.pass(60_000);
+    kafka.produce(topic, 1, some(3, "y"));
+    await clock.pass(30_000);
+    expect(partitions(reading)).toEqual([
+      [1, 3],
+      [0, 1],
+      [2, 0],
+    ]);
+    const { lag, lag_seconds = 0, by_partition } = lagOf(reading);
+    expect(lag).toBe(4);
+    const ages = by_partition!.map((one) => one.lag_seconds!);
+    expect(lag_seconds).toBe(ages[1]);
+    // The last report may be ten seconds old.
+    for (const [index, age] of [30, 90, 0].entries()) {
+      expect(ages[index]).toBeGreaterThanOrEqual(Math.max(0, age - 11));
+      expect(ages[index]).toBeLessThanOrEqual(age);
+    }
+    reading.isHeldUp = false;
+    await clock.pass(20_000);
+    expect(lagOf(reading)).toMatchObject({ lag: 0, lag_seconds: 0 });
+    await world.settled(reading.close());
+  });
+
+  test("in time is unknown, and not 0, before anything was read", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    kafka.produce(topic, 0, some(5));
+    kafka.trouble("Fetch", { kind: "empty" }, { times: 1e6 });
+    const reading = world.reading();
+    await clock.pass(15_000);
+    expect(lagOf(reading)).toMatchObject({ lag: 5, by_partition: [{ topic, partition: 0, lag: 5 }] });
+    expect(lagOf(reading)).not.toHaveProperty("lag_seconds");
+    expect(lagOf(reading).by_partition![0]).not.toHaveProperty("lag_seconds");
+    kafka.calm();
+    await world.until(() => reading.read.length === 5);
+    await world.settled(reading.close());
+  });
+
+  test("in time is no more than since it last had no lag, where the next event was not fetched yet", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    kafka.produce(topic, 0, some(5));
+    const reading = world.reading();
+    await clock.pass(600_000);
+    kafka.trouble("Fetch", { kind: "empty" }, { times: 1e6 });
+    // A fetch that is under way would bring it.
+    await clock.pass(10_000);
+    kafka.produce(topic, 0, ["next"]);
+    await clock.pass(20_000);
+    const { lag, lag_seconds } = lagOf(reading);
+    expect(lag).toBe(1);
+    expect(lag_seconds).toBeGreaterThan(9);
+    expect(lag_seconds).toBeLessThan(40);
+    kafka.calm();
+    await world.settled(reading.close());
+  });
+
+  test("is known while its buffer has no room, and nothing is fetched", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    const reading = world.reading();
+    reading.isHeldUp = true;
+    kafka.produce(topic, 0, ["x".repeat(2_000_000)]);
+    await clock.pass(20_000);
+    kafka.produce(topic, 0, some(5));
+    await clock.pass(60_000);
+    expect(lagOf(reading)).toMatchObject({ lag: 6 });
+    expect(lagOf(reading).lag_seconds).toBeGreaterThan(60);
+    reading.isHeldUp = false;
+    await world.until(() => reading.read.length === 6);
+    await world.settled(reading.close());
+  });
+
+  test("is asked for by no request of its own while fetches bring the ends", async () => {
+    const { kafka, clock } = begin();
+    const reading = world.reading();
+    await clock.pass(30_000);
+    const asked = kafka.met.get("ListOffsets");
+    await clock.pass(300_000);
+    expect(kafka.met.get("ListOffsets")).toBe(asked);
+    await world.settled(reading.close());
+  });
+});
+
 describe("a transaction of another producer", () => {
   test("that does not end is told after a minute, with its place and its time, until it ends", async () => {
     const { kafka, clock } = begin();
@@ -74,6 +168,13 @@ describe("a transaction of another producer", () => {
     await clock.pass(90_000);
     expect(lagOf(reading).open_transactions).toHaveLength(1);
     await world.settled(reading.close());
-    expect(lagOf(reading)).toEqual({ pipeline_id: "orders", partitions: 1, uncommitted: 0, lag: 0 });
+    expect(lagOf(reading)).toEqual({
+      pipeline_id: "orders",
+      partitions: 1,
+      uncommitted: 0,
+      lag: 0,
+      lag_seconds: 0,
+      by_partition: [{ topic, partition: 0, lag: 0, lag_seconds: 0 }],
+    });
   });
 });

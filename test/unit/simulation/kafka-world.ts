@@ -148,6 +148,8 @@ export class Reading {
   readonly read: string[] = [];
   /** What telemetry heard, by the names of its functions. */
   readonly heard: [event: string, fields: Record<string, unknown>][] = [];
+  /** While it takes no events, they stay in the buffer of the source. */
+  isHeldUp = false;
   readonly #drain = new AbortController();
   readonly #leave = new AbortController();
   #loop: Promise<void> | undefined;
@@ -212,6 +214,10 @@ export class Reading {
     await this.source.open(signals);
     await this.source.begin();
     while (!signal.aborted) {
+      if (this.isHeldUp) {
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        continue;
+      }
       for (const chunk of await this.source.next(1_000, 1e6)) this.#take(chunk);
       await this.source.wait(1, undefined, signal);
     }

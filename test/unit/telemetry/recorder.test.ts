@@ -120,3 +120,33 @@ test("a transaction that is open for long is logged when it is found and when it
   for (const open_transactions of [[open], [open], []]) own.lag({ ...lag, open_transactions });
   expect(lines).toEqual(["found", "over"]);
 });
+
+const of = (...lags: (number | undefined)[]) =>
+  lags.map((one, partition) => ({ topic: "orders", partition, ...(one !== undefined && { lag: one }) }));
+
+test("the lag of each partition has a series while it is known, unless there are more than a hundred", async () => {
+  const lag = { pipeline_id, partitions: 1, uncommitted: 0 };
+  recorder.lag({ ...lag, by_partition: of(3, 0, undefined) });
+  expect(await metric("sluice_kafka_partition_lag")).toEqual([
+    ["orders 0", 3],
+    ["orders 1", 0],
+  ]);
+  // Two clusters may have a topic of one name.
+  recorder.lag({ ...lag, by_partition: [...of(4), { ...of(5)[0]!, cluster: "b" }] });
+  expect(await metric("sluice_kafka_partition_lag")).toEqual([["orders 0", 9]]);
+  recorder.lag({ ...lag, by_partition: of(...Array.from({ length: 101 }, () => 1)) });
+  expect(await metric("sluice_kafka_partition_lag")).toEqual([]);
+});
+
+test("the lag in time has a sample while it is known, and goes with its pipeline", async () => {
+  const lag = { pipeline_id, partitions: 1, uncommitted: 0 };
+  recorder.lag({ ...lag, lag: 3, lag_seconds: 1.5, by_partition: [{ topic: "orders", partition: 0, lag: 3 }] });
+  expect(await metric("sluice_kafka_lag_seconds")).toEqual([["", 1.5]]);
+  recorder.lag({ ...lag, lag: 3 });
+  expect(await metric("sluice_kafka_lag_seconds")).toEqual([]);
+  recorder.lag({ ...lag, lag: 3, lag_seconds: 1.5, by_partition: [{ topic: "orders", partition: 0, lag: 3 }] });
+  recorder.forget(pipeline_id);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await metric("sluice_kafka_lag_seconds")).toEqual([]);
+  expect(await metric("sluice_kafka_partition_lag")).toEqual([]);
+});

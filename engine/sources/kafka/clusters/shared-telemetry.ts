@@ -1,6 +1,7 @@
 import type { SourceLag } from "../../../core/counters.ts";
 import type { Pause } from "../../../core/pause.ts";
 import { overriding } from "../../../telemetry/overriding.ts";
+import { mostLagging, oldestOf } from "../positions/lag.ts";
 import type { EventOf, Telemetry } from "../../../telemetry/telemetry.ts";
 
 /** What is true of some readers, and since when, by the monotonic clock in milliseconds. */
@@ -43,18 +44,20 @@ export class SharedTelemetry {
 
   /** The lag of a pipeline is known when that of each reader is. */
   #lag(number: number, cluster: string, { pipeline_id, ...own }: EventOf<"lag">): void {
-    const { open_transactions } = own;
-    const placed = open_transactions && { open_transactions: open_transactions.map((one) => ({ cluster, ...one })) };
-    this.#lags[number] = { ...own, ...placed };
+    this.#lags[number] = placed(own, cluster);
     const known = this.#lags.filter((lag) => lag !== undefined);
     const lags = known.flatMap(({ lag }) => lag ?? []);
     const heldBack = known.flatMap(({ held_back }) => held_back ?? []);
+    const oldest = oldestOf(known);
+    const partitionLags = known.flatMap(({ by_partition }) => by_partition ?? []);
     const transactions = known.flatMap((lag) => lag.open_transactions ?? []);
     this.#telemetry.lag({
       pipeline_id,
       partitions: sumOf(known.map(({ partitions }) => partitions)),
       uncommitted: sumOf(known.map(({ uncommitted }) => uncommitted)),
       ...(lags.length === this.#lags.length && { lag: sumOf(lags) }),
+      ...(lags.length === this.#lags.length && oldest !== undefined && { lag_seconds: oldest }),
+      ...(partitionLags.length > 0 && { by_partition: mostLagging(partitionLags) }),
       ...(heldBack.length === this.#lags.length && { held_back: sumOf(heldBack) }),
       ...(transactions.length > 0 && { open_transactions: transactions }),
     });
@@ -87,6 +90,15 @@ export class SharedTelemetry {
     this.#full = undefined;
     if (before > 0) this.#telemetry.backpressure({ pipeline_id, active: false, seconds: secondsSince(episode) });
   }
+}
+
+/** A lag whose partitions say in which cluster they are. */
+function placed({ by_partition, open_transactions, ...lag }: SourceLag, cluster: string): SourceLag {
+  return {
+    ...lag,
+    ...(by_partition && { by_partition: by_partition.map((one) => ({ cluster, ...one })) }),
+    ...(open_transactions && { open_transactions: open_transactions.map((one) => ({ cluster, ...one })) }),
+  };
 }
 
 function secondsSince({ since }: Episode<unknown>): number {

@@ -1,10 +1,41 @@
-import type { SourceLag } from "../../../core/counters.ts";
+import type { PartitionLag, SourceLag } from "../../../core/counters.ts";
 import type { Feed } from "../../../core/positions.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import { partitionOf } from "./feed.ts";
 import { OpenTransactions } from "./open-transactions.ts";
 import type { KafkaPositions } from "./positions.ts";
+import { type FetchedSpan, ReadTimes } from "./read-times.ts";
 
 const every = 10_000;
+/** Of so many partitions the lag is told one by one. */
+const mostTold = 1_000;
+
+/** What brokers said of the end of a partition. */
+interface End {
+  offset: number;
+  /** When they said it: in ms since the epoch, and by the monotonic clock. */
+  time: number;
+  heard: number;
+}
+
+function rankOf({ lag = Number.MAX_VALUE }: PartitionLag): number {
+  return lag;
+}
+
+/** Those that lag most, first those of which nobody knows it. */
+export function mostLagging(partitions: readonly PartitionLag[]): PartitionLag[] {
+  return partitions.toSorted((a, b) => rankOf(b) - rankOf(a)).slice(0, mostTold);
+}
+
+/** The age of the oldest event of some partitions, in seconds; undefined where that of one is not known. */
+export function oldestOf(partitions: readonly Pick<PartitionLag, "lag_seconds">[]): number | undefined {
+  let oldest = 0;
+  for (const { lag_seconds } of partitions) {
+    if (lag_seconds === undefined) return undefined;
+    oldest = Math.max(oldest, lag_seconds);
+  }
+  return oldest;
+}
 
 /**
  * The lag of the pipeline: the offsets between its positions and the ends of its partitions. Reported every ten
@@ -15,8 +46,9 @@ export class Lag {
   readonly #telemetry: Telemetry;
   readonly #positions: KafkaPositions;
   readonly #onTurn: () => void;
-  readonly #ends = new Map<Feed, number>();
+  readonly #ends = new Map<Feed, End>();
   readonly #transactions = new OpenTransactions();
+  readonly #times = new ReadTimes();
   #held: ReadonlySet<Feed> = new Set();
   /** The partitions that are counted: those that are assigned, and before the first assignment all. */
   #counted: ReadonlySet<Feed> = new Set();
@@ -46,6 +78,7 @@ export class Lag {
   held(feeds: ReadonlySet<Feed>): void {
     this.#held = new Set(feeds);
     this.#transactions.keep(this.#held);
+    this.#times.keep(this.#held);
     this.#count(feeds);
   }
 
@@ -69,14 +102,27 @@ export class Lag {
     if (high === undefined) this.#transactions.sawStable(feed, end);
     else if (high >= 0) this.#transactions.saw(feed, end, high);
     const isNew = this.#counted.has(feed) && !this.#ends.has(feed);
-    this.#ends.set(feed, end);
+    this.#ends.set(feed, { offset: end, time: Date.now(), heard: performance.now() });
     if (isNew && this.#areEndsKnown) this.#report();
+  }
+
+  /** Records of a partition were fetched. */
+  fetched(feed: Feed, spans: readonly FetchedSpan[]): void {
+    this.#times.fetched(feed, spans);
+  }
+
+  /** Whether brokers have not said for so many milliseconds where a partition ends that is read. */
+  isOutdated(milliseconds: number): boolean {
+    const due = performance.now() - milliseconds;
+    return [...this.#held].some((feed) => (this.#ends.get(feed)?.heard ?? -Infinity) < due);
   }
 
   /** Reports once more: these figures hold until the source is opened again. */
   stop(): void {
     clearInterval(this.#timer);
     this.#transactions.keep(new Set());
+    // An age would not hold.
+    this.#times.keep(new Set());
     if (this.#timer !== undefined) this.#report();
     this.#timer = undefined;
   }
@@ -86,21 +132,34 @@ export class Lag {
   }
 
   #report(): void {
-    let lag = 0;
-    for (const feed of this.#counted) {
-      lag += Math.max(0, (this.#ends.get(feed) ?? 0) - (this.#positions.final(feed) ?? 0));
-    }
+    const partitions = Array.from(this.#counted, (feed) => this.#lagOf(feed));
+    const lag = partitions.reduce((sum, { lag: own = 0 }) => sum + own, 0);
+    const lag_seconds = oldestOf(partitions);
     // An unknown lag is left out: it is not 0. So is that of no partitions: others are read by nobody, or elsewhere.
-    const known = this.#counted.size > 0 && this.#areEndsKnown ? { lag } : {};
+    const isKnown = this.#counted.size > 0 && this.#areEndsKnown;
     const uncommitted = [...this.#positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
     this.#telemetry.lag({
       pipeline_id: this.#pipeline_id,
       partitions: this.#held.size,
       uncommitted,
-      ...known,
+      ...(isKnown && { lag, ...(lag_seconds !== undefined && { lag_seconds }) }),
+      ...(partitions.length > 0 && { by_partition: mostLagging(partitions) }),
       ...this.#heldBack(),
     });
   }
+
+  #lagOf(feed: Feed): PartitionLag {
+    const place = partitionOf(feed);
+    const end = this.#ends.get(feed);
+    if (end === undefined) return place;
+    const final = this.#positions.final(feed) ?? 0;
+    const lag = Math.max(0, end.offset - final);
+    if (lag === 0) this.#times.caughtUp(feed, end.time);
+    const age = this.#times.ageAt(feed, final);
+    if (lag === 0) return { ...place, lag, lag_seconds: 0 };
+    return { ...place, lag, ...(age !== undefined && { lag_seconds: age / 1000 }) };
+  }
+
   #heldBack(): Pick<SourceLag, "held_back" | "open_transactions"> {
     const held_back = this.#counted.size === 0 ? undefined : this.#transactions.countIn(this.#counted);
     const open_transactions = this.#transactions.long();

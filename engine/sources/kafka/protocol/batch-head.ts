@@ -35,6 +35,12 @@ export function offsetAt(bytes: Buffer, at: number): number {
   throw new Unreadable(`expected an offset of at most ${mostOffset}, found ${bytes.readBigInt64BE(at)}`);
 }
 
+/** When the newest record of a batch of format 2 was written, in ms since the epoch; undefined where nobody says it. */
+export function newestTime(bytes: Buffer, { start }: Entry): number | undefined {
+  const time = bytes.readInt32BE(start + 35) * 2 ** 32 + bytes.readUInt32BE(start + 39);
+  return time < 0 ? undefined : time;
+}
+
 /** Bytes from the start of a batch to its first record. */
 const headBytes = 61;
 

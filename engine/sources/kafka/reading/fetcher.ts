@@ -8,8 +8,9 @@ import { noLeader } from "../brokers/leaders.ts";
 import { brokerError } from "../brokers/requests.ts";
 import { divergences } from "../brokers/divergences.ts";
 import { partitionOf, partitionText } from "../positions/feed.ts";
+import type { FetchedSpan } from "../positions/read-times.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
-import { batchHead, entryAt } from "../protocol/batch-head.ts";
+import { batchHead, entryAt, newestTime } from "../protocol/batch-head.ts";
 import type { FetchedPartition } from "../protocol/fetch.ts";
 import { Unreadable } from "../protocol/unreadable.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
@@ -47,6 +48,8 @@ export interface FetcherOptions {
    * last of all. -1 where the broker does not know them.
    */
   onEnd: (feed: Feed, end: number, high: number) => void;
+  /** Called with the records that were fetched, before they are in the buffer. */
+  onFetched: (feed: Feed, spans: readonly FetchedSpan[]) => void;
 }
 
 /** What is to be fetched of a partition. */
@@ -66,6 +69,10 @@ const [firstWait, longestWait] = [200, 1_000];
 const leastBetween = 100;
 /** How many times `fetchWait` a fetch waits at the most, where nothing has come for long. */
 const mostPatience = 8;
+/** The longest time for which a broker may keep a fetch, in milliseconds. */
+export function longestFetch({ fetchWait }: KafkaSettings): number {
+  return mostPatience * fetchWait;
+}
 /** An answer that is so late is no reason to give up, but to ask who leads by now, in milliseconds. */
 const late = 1_000;
 const search = "fetch";
@@ -305,11 +312,12 @@ export class Fetcher {
 
   #take(feed: Feed, fetched: FetchedPartition, from: Next): void {
     if (fetched.records.length === 0) return;
-    const next = nextAfter(fetched.records, from);
+    const { next, spans } = passing(fetched.records, from);
     // A broker fills its answer in the order of the request: partitions that waited longest come first.
     this.#next.delete(feed);
     // What is unreadable is found when its turn comes. It holds up no other partition.
     if (next !== undefined) this.#next.set(feed, next);
+    this.#options.onFetched(feed, spans);
     this.#options.buffer.push(feed, from.offset, fetched);
   }
 
@@ -345,24 +353,39 @@ function brokerText(node: number): string {
   return `fetch from broker ${node}`;
 }
 
-/**
- * What comes after some records, by the head of their last whole batch; the same as before them where that lies further ahead.
- * Undefined where a head is unreadable.
- */
-function nextAfter(records: Buffer, from: Next): Next | undefined {
+/** The least bytes between the begins of two spans: their times are as exact as that. */
+const spanBytes = 64 * 1024;
+
+/** What the heads of some records say. */
+interface Passed {
+  /** What comes after their last whole batch; the same as before them where that lies further ahead; undefined where a head is unreadable. */
+  next: Next | undefined;
+  spans: FetchedSpan[];
+}
+
+function passing(records: Buffer, from: Next): Passed {
   const next = { ...from };
+  const spans: FetchedSpan[] = [];
   try {
-    for (let at = 0; at < records.length;) {
+    for (let at = 0, begun = 0; at < records.length;) {
       const entry = entryAt(records, at);
       if (entry === undefined) break;
       // The formats before 2 do not say in which leadership they were written.
       const head = entry.format === 2 ? batchHead(records, entry) : { lastOffset: entry.offset, epoch: undefined };
-      if (head.lastOffset >= next.offset) Object.assign(next, { offset: head.lastOffset + 1, epoch: head.epoch });
+      if (head.lastOffset >= next.offset) {
+        const time = entry.format === 2 ? newestTime(records, entry) : undefined;
+        const end = head.lastOffset + 1;
+        if (spans.length === 0 || at >= begun + spanBytes) {
+          spans.push({ from: next.offset, end, first: time, last: time });
+          begun = at;
+        } else Object.assign(spans.at(-1)!, { end, last: time });
+        Object.assign(next, { offset: end, epoch: head.epoch });
+      }
       at = entry.end;
     }
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return undefined;
+    return { next: undefined, spans };
   }
-  return next;
+  return { next, spans };
 }

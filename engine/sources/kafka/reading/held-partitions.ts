@@ -10,6 +10,7 @@ import type { KafkaSettings } from "../brokers/settings.ts";
 import type { Opening } from "../group/opening.ts";
 import { partitionText } from "../positions/feed.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
+import type { FetchedSpan } from "../positions/read-times.ts";
 import { UnreadableRecords } from "../protocol/unreadable.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { Fetcher } from "./fetcher.ts";
@@ -42,6 +43,8 @@ export interface HeldPartitionsOptions {
    * last of all. -1 where the broker does not know them.
    */
   onEnd: (feed: Feed, end: number, high: number) => void;
+  /** Called with the records that were fetched, before they are in the buffer. */
+  onFetched: (feed: Feed, spans: readonly FetchedSpan[]) => void;
 }
 
 /**
@@ -62,7 +65,7 @@ export class HeldPartitions {
 
   constructor(options: HeldPartitionsOptions) {
     this.#options = options;
-    const { client, topics, settings, linger, buffer, positions, failures, onEnd } = options;
+    const { client, topics, settings, linger, buffer, positions, failures, onEnd, onFetched } = options;
     this.#fetcher = new Fetcher({
       client,
       topics,
@@ -82,6 +85,7 @@ export class HeldPartitions {
       },
       onCut: (feed, end) => positions.noteCut(feed, end),
       onEnd,
+      onFetched,
     });
   }
 
