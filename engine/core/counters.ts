@@ -10,6 +10,16 @@ export interface OpenTransaction {
   since: string;
 }
 
+/** A broker that has kept a client waiting for a considerable part of the last minute, by a client quota. */
+export interface ThrottlingBroker {
+  /** Where it is; of a pipeline that reads several clusters. */
+  cluster?: string;
+  /** The number of its node. */
+  broker: number;
+  /** Seconds of the last minute. */
+  seconds: number;
+}
+
 /** The lag of one partition. */
 export interface PartitionLag {
   /** Where its brokers are; of a pipeline that reads several clusters. */
@@ -47,6 +57,8 @@ export interface SourceLag {
   held_back?: number;
   /** The transactions that have been open for longer than a minute, the oldest first, at most 20; absent for none. */
   open_transactions?: OpenTransaction[];
+  /** Brokers that keep it from reading by a client quota, at most 20; absent for none. */
+  throttled_by?: ThrottlingBroker[];
 }
 
 /** Keys that dedup remembers, and the bytes that they take in memory and on disk. */

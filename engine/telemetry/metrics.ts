@@ -46,6 +46,7 @@ export interface EngineMetrics {
   lagSeconds: Gauge<"pipeline_id">;
   partitionLag: Gauge<"pipeline_id" | "topic" | "partition">;
   heldBack: Gauge<"pipeline_id">;
+  throttledSeconds: Counter<"pipeline_id">;
   uncommitted: Gauge<"pipeline_id">;
   partitions: Gauge<"pipeline_id">;
   eventsAgedOut: Counter<"pipeline_id">;
@@ -270,6 +271,11 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     heldBack: gauge(
       "sluice_kafka_held_back_offsets",
       "Offsets that open transactions of producers hold back; they are no part of the lag.",
+      "pipeline_id",
+    ),
+    throttledSeconds: counter(
+      "sluice_kafka_throttled_seconds_total",
+      "Time for which client quotas of brokers kept the pipeline from fetching, in seconds, of all brokers together.",
       "pipeline_id",
     ),
     uncommitted: gauge(

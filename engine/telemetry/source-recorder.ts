@@ -11,6 +11,7 @@ import {
   type PartitionLag,
   type PipelineCounters,
   type SourceLag,
+  type ThrottlingBroker,
   zeroCounters,
 } from "../core/counters.ts";
 import { type RequestRefusal, unknownPipeline } from "../core/refusals.ts";
@@ -38,6 +39,7 @@ class SourceRecorder implements Pick<
   | "takenOver"
   | "wasFrozen"
   | "assigned"
+  | "throttled"
   | "lag"
 > {
   protected readonly log: Log;
@@ -167,9 +169,14 @@ class SourceRecorder implements Pick<
     this.log.info({ pipeline_id, partitions }, "The consumer group assigned partitions.");
   }
 
+  throttled({ pipeline_id, seconds }: EventOf<"throttled">): void {
+    this.metrics.throttledSeconds.inc({ pipeline_id }, seconds);
+  }
+
   lag({ pipeline_id, ...source }: EventOf<"lag">): void {
     const observed = this.observed(pipeline_id);
     this.#transactions(pipeline_id, observed.source?.open_transactions, source.open_transactions);
+    this.#throttling(pipeline_id, observed.source?.throttled_by, source.throttled_by);
     observed.source = source;
     this.metrics.uncommitted.set({ pipeline_id }, source.uncommitted);
     setIfKnown(this.metrics.lag, pipeline_id, source.lag);
@@ -192,6 +199,16 @@ class SourceRecorder implements Pick<
     for (const { labels, lag } of observed.partition_lags.values()) this.metrics.partitionLag.set(labels, lag);
     for (const [key, { labels }] of before)
       if (!observed.partition_lags.has(key)) this.metrics.partitionLag.remove(labels);
+  }
+
+  #throttling(pipeline_id: string, before: ThrottlingBroker[] = [], now: ThrottlingBroker[] = []): void {
+    if (before.length === 0 && now.length > 0)
+      this.log.warn(
+        { pipeline_id, brokers: now },
+        "A client quota of the brokers keeps the pipeline from reading for a considerable part of the time.",
+      );
+    if (before.length > 0 && now.length === 0)
+      this.log.info({ pipeline_id }, "No client quota keeps the pipeline from reading for long any more.");
   }
 
   #transactions(pipeline_id: string, before: OpenTransaction[] = [], now: OpenTransaction[] = []): void {

@@ -80,6 +80,8 @@ export interface Telemetry {
   wasFrozen(event: { pipeline_id: string }): void;
   /** The partitions that the group has given to this pipeline, by their topics. */
   assigned(event: { pipeline_id: string; partitions: Record<string, number[]> }): void;
+  /** Client quotas of brokers have kept a pipeline from reading for so many more seconds. */
+  throttled(event: { pipeline_id: string; seconds: number }): void;
   /** The lag of the pipeline. */
   lag(event: { pipeline_id: string } & SourceLag): void;
   /** Deferred duplicates of a batch are settled: the number of confirmed duplicates, and of released events. */

@@ -7,6 +7,7 @@ import { type Change, type Stance, waitsForResume } from "../plan/change.ts";
 import { reasonText } from "../plan/render/index.ts";
 import { printable } from "../language/problem.ts";
 import { openTransactionsText } from "./open-transactions.ts";
+import { throttlingText } from "./throttling.ts";
 import { unmatched } from "./unmatched.ts";
 
 export type ConditionType =
@@ -18,6 +19,7 @@ export type ConditionType =
   | "ProfileSettings"
   | "ForeignMembers"
   | "OpenTransaction"
+  | "Throttled"
   | "SendersRefused"
   | "Unmatched"
   | "SecretMissing"
@@ -29,7 +31,7 @@ export type ConditionType =
  * A condition as kstatus knows it. All but `Ready` and `SourceVerified` exist only while they are True. `Drifted`: it
  * was changed through the engine and not in its file; it may still be Ready. The following do not affect `Ready`: the
  * target cannot drop a repeated insert, so rows may be in the table twice (`AtLeastOnce`); the settings
- * profile of its user may change rows (`ProfileSettings`); the consumer group has members that are not Sluice, and their partitions are not read (`ForeignMembers`); a transaction of a producer has been open for longer than a minute, and what comes behind it is not read (`OpenTransaction`); requests of senders are refused (`SendersRefused`); left events of its join find no right
+ * profile of its user may change rows (`ProfileSettings`); the consumer group has members that are not Sluice, and their partitions are not read (`ForeignMembers`); a transaction of a producer has been open for longer than a minute, and what comes behind it is not read (`OpenTransaction`); a client quota of the brokers keeps it from reading for a considerable part of the time (`Throttled`); requests of senders are refused (`SendersRefused`); left events of its join find no right
  * event, so there are no rows (`Unmatched`); a secret is missing, so the pipeline cannot be started again (`SecretMissing`); it is not changed until it is resumed (`Suspended`); it is kept
  * at an earlier commit (`Pinned`).
  */
@@ -69,6 +71,7 @@ export function conditionsOf(observation: Observation): Condition[] {
     ...(profile_remark === undefined ? [] : [profileSettings(profile_remark)]),
     ...(members.length === 0 ? [] : [foreignMembers(consumer_group, members)]),
     ...openTransaction(observation.health),
+    ...throttled(observation.health),
     ...(refused_senders === undefined ? [] : [sendersRefused(refused_senders)]),
     ...noMatches(observation.health),
     ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
@@ -322,6 +325,11 @@ function foreignMembers(group: string, members: readonly string[]): Condition {
 function openTransaction(health: PipelineHealth | undefined): Condition[] {
   const message = health && openTransactionsText(health);
   return message === undefined ? [] : [{ type: "OpenTransaction", status: "True", reason: "NotEnded", message }];
+}
+
+function throttled(health: PipelineHealth | undefined): Condition[] {
+  const message = health && throttlingText(health);
+  return message === undefined ? [] : [{ type: "Throttled", status: "True", reason: "ClientQuota", message }];
 }
 
 /** Such as `DiskFull`. */

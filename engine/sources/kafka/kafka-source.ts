@@ -8,7 +8,6 @@ import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Hide } from "../../peers/hidden-secrets.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { Brokers } from "./brokers/brokers.ts";
-import type { KafkaClient } from "./brokers/client.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom, SourceFailures, waysOutOfKafka } from "./brokers/failures.ts";
 import { settingsWithin, type KafkaSettings } from "./brokers/settings.ts";
@@ -62,7 +61,7 @@ export class KafkaSource implements Source {
   readonly #hide: Hide;
   readonly #positions: KafkaPositions;
   readonly #group: Group;
-  readonly #brokers: KafkaClient;
+  readonly #brokers: Brokers;
   readonly #opening: Opening;
   readonly #pause: SourcePause;
   readonly #failures: SourceFailures;
@@ -98,7 +97,13 @@ export class KafkaSource implements Source {
     this.#brokers = new Brokers(client, settings);
     this.#group = new Group(this.#brokers, consumerGroup(pipeline_id, options.options), [...topics.keys()]);
     this.#pause = options.pause;
-    this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#turn());
+    this.#lag = new Lag({
+      pipeline_id,
+      telemetry,
+      positions: this.#positions,
+      throttling: this.#brokers.throttling,
+      onTurn: () => this.#turn(),
+    });
     this.#opening = new Opening({ ...options, hide: this.#hide }, this.#group, this.#positions, ({ partitions }) => {
       for (const { feed, ends } of partitions) if (ends !== undefined) this.#lag.end(feed, ends.high);
       this.#lag.waits(this.#positions.feeds);

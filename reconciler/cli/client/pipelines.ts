@@ -2,6 +2,7 @@ import type { PartitionLag, PipelineHealth } from "../../../engine/index.ts";
 import type { Info } from "../../api/info.ts";
 import type { TimedCondition } from "../../status/status.ts";
 import { openTransactionsText } from "../../status/open-transactions.ts";
+import { throttlingText } from "../../status/throttling.ts";
 import { unmatched } from "../../status/unmatched.ts";
 import { conditionFacts, snapshotOf } from "./get.ts";
 import { columns, facts, printableLines } from "../invocation/terminal.ts";
@@ -45,6 +46,7 @@ function remarkOf(one: PipelineHealth): string {
     one.refused_senders?.text,
     foreignMembersOf(one),
     openTransactionsText(one),
+    throttlingText(one),
     unmatched(one)?.message,
     one.at_least_once,
     one.profile_remark,
@@ -70,6 +72,11 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
     ["consumer group", one.consumer_group],
     ["group members that are not Sluice", foreignMembersOf(one)],
     ["an open transaction", openTransactionsText(one)],
+    ["throttled by a quota", throttlingText(one)],
+    [
+      "seconds of the last minute that brokers throttled",
+      one.source?.throttled_by?.map(({ seconds }) => seconds).join(", "),
+    ],
     ...positionFacts(one),
     ["pending batches", one.pending_batches],
     ["dead letters", one.dead_letters.total_messages],

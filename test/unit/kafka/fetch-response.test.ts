@@ -24,6 +24,7 @@ test.each(versions)("version %i", (version) => {
   const response = decodeFetchResponse(payload, version);
   expect(response).toEqual({
     clientSideThrottleTime: version >= 8 ? 5 : 0,
+    throttleTime: 5,
     errorCode: 0,
     sessionId: version >= 7 ? 77 : 0,
     partitions: partitions.map((one) => ({

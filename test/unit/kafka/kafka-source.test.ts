@@ -8,6 +8,7 @@ import { FetchBuffer } from "../../../engine/sources/kafka/reading/fetch-buffer.
 import { KafkaSource, type KafkaSourceOptions } from "../../../engine/sources/kafka/kafka-source.ts";
 import { Lag } from "../../../engine/sources/kafka/positions/lag.ts";
 import { KafkaPositions } from "../../../engine/sources/kafka/positions/positions.ts";
+import { Throttling } from "../../../engine/sources/kafka/brokers/throttling.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
@@ -99,7 +100,13 @@ describe("how far a pipeline is behind", () => {
     positions.learn("c");
     const feeds = [1, 2].map((partition) => positions.feed(cluster.topic, partition));
     await positions.place(new Map(feeds.map((feed) => [feed, 10])));
-    const lag = new Lag("orders", telemetry, positions, () => undefined);
+    const lag = new Lag({
+      pipeline_id: "orders",
+      telemetry,
+      positions,
+      throttling: new Throttling(),
+      onTurn: () => undefined,
+    });
     lag.held(new Set(feeds));
     lag.end(feeds[0]!, 15);
     expect(fieldsOf("lag").every((fields) => !("lag" in fields))).toBe(true);

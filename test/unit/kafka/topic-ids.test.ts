@@ -79,6 +79,7 @@ describe("a fetch by ids of topics", () => {
     const payload = Buffer.concat([noTags, int32(5), int16(0), int32(0), ...topics, noTags]);
     expect(decodeFetchById(payload, (of) => (of === id ? "orders" : ""))).toEqual({
       clientSideThrottleTime: 5,
+      throttleTime: 5,
       errorCode: 0,
       sessionId: 0,
       partitions: [

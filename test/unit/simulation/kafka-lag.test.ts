@@ -178,3 +178,40 @@ describe("a transaction of another producer", () => {
     });
   });
 });
+
+const throttledSeconds = (reading: Reading): number =>
+  reading.heardOf("throttled").reduce((sum, { seconds }) => sum + (seconds as number), 0);
+
+describe("a client quota", () => {
+  test("below one batch is told, with its broker, and so is the lag; both end with it", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    const reading = world.reading();
+    await clock.pass(20_000);
+    kafka.trouble("Fetch", { kind: "throttled", milliseconds: 10_000 }, { times: 1e6 });
+    await clock.pass(10_000);
+    kafka.produce(topic, 0, some(5));
+    await clock.pass(73_000);
+    expect(reading.read).toEqual([]);
+    expect(lagOf(reading)).toMatchObject({ lag: 5, throttled_by: [{ broker: 1 }] });
+    expect(lagOf(reading).throttled_by![0]!.seconds).toBeGreaterThan(50);
+    expect(throttledSeconds(reading)).toBeGreaterThan(60);
+    kafka.calm();
+    await world.until(() => reading.read.length === 5);
+    await clock.pass(80_000);
+    expect(lagOf(reading)).toMatchObject({ lag: 0 });
+    expect(lagOf(reading)).not.toHaveProperty("throttled_by");
+    await world.settled(reading.close());
+  });
+
+  test("that throttles for a moment is counted, and not told", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    const reading = world.reading();
+    kafka.trouble("Fetch", { kind: "throttled", milliseconds: 2_000 }, { times: 3 });
+    for (let turn = 0; turn < 9; turn += 1) {
+      await clock.pass(10_000);
+      expect(lagOf(reading)).not.toHaveProperty("throttled_by");
+    }
+    expect(throttledSeconds(reading)).toBe(6);
+    await world.settled(reading.close());
+  });
+});

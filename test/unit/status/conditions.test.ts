@@ -157,6 +157,27 @@ describe("a pipeline that cannot read on behind an open transaction", () => {
   });
 });
 
+const throttled = (...brokers: number[]): Condition | undefined => {
+  const throttled_by = brokers.map((broker) => ({ broker, seconds: 40 }));
+  engine.change("orders", { source: { partitions: 6, uncommitted: 0, lag: 0, throttled_by } });
+  return conditions().find(({ type }) => type === "Throttled");
+};
+
+describe("a pipeline that a client quota keeps from reading", () => {
+  test("names the brokers and where the quota is, and is Ready all the same", () => {
+    const told = throttled(2);
+    expect(told).toMatchObject({ status: "True", reason: "ClientQuota" });
+    expect(told?.message).toMatch(/^broker 2 throttles what the pipeline reads, by a client quota/);
+    expect(told?.message).toContain("--describe --entity-type clients, and --entity-type users");
+    expect(brief(conditions())[0]).toBe("Ready True ReconciliationSucceeded");
+    expect(throttled(3, 1)?.message).toMatch(/^brokers 1, 3 throttle /);
+  });
+
+  test("says nothing when it reads freely", () => {
+    expect(throttled()).toBeUndefined();
+  });
+});
+
 const side = (events: number) => ({ events, bytes: 100 * events });
 
 const briefOf = (left: number, right: number, counters: Partial<PipelineHealth["counters"]> = {}): string[] => {

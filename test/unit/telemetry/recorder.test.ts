@@ -150,3 +150,20 @@ test("the lag in time has a sample while it is known, and goes with its pipeline
   expect(await metric("sluice_kafka_lag_seconds")).toEqual([]);
   expect(await metric("sluice_kafka_partition_lag")).toEqual([]);
 });
+
+const by = (...brokers: number[]) => brokers.map((broker) => ({ broker, seconds: 40 }));
+
+test("the time for which quotas throttled is counted, and logged when it begins and ends to be considerable", async () => {
+  recorder.observed(pipeline_id);
+  expect(await metric("sluice_kafka_throttled_seconds_total")).toEqual([["", 0]]);
+  recorder.throttled({ pipeline_id, seconds: 1.5 });
+  recorder.throttled({ pipeline_id, seconds: 2 });
+  expect(await metric("sluice_kafka_throttled_seconds_total")).toEqual([["", 3.5]]);
+  const lines: string[] = [];
+  const log = { ...keptLog(), warn: () => lines.push("begins"), info: () => lines.push("ends") };
+  const own = new Recorder(log, new Registry());
+  for (const throttled_by of [by(1), by(1, 2), by()]) {
+    own.lag({ pipeline_id, partitions: 1, uncommitted: 0, throttled_by });
+  }
+  expect(lines).toEqual(["begins", "ends"]);
+});

@@ -38,6 +38,7 @@ import { metadataOf, newest } from "./metadata.ts";
 import { Nodes } from "./nodes.ts";
 import { ask, askOwn, brokerError, byTopic, requestOf, sendRequest, speaks } from "./requests.ts";
 import type { KafkaSettings } from "./settings.ts";
+import { Throttling } from "./throttling.ts";
 
 const readCommitted = 1;
 /** The error code for a fetch at an offset that is not, or no longer, in the partition. */
@@ -60,6 +61,8 @@ interface KnownTopic {
 export class Brokers implements KafkaClient {
   readonly #nodes: Nodes;
   readonly #settings: KafkaSettings;
+  /** Of its fetches. */
+  readonly throttling = new Throttling();
   readonly #topics = new Map<string, KnownTopic>();
   readonly #coordinators = new Map<string, Coordinator>();
   #refreshing: Promise<void> | undefined;
@@ -135,6 +138,7 @@ export class Brokers implements KafkaClient {
             limit,
           );
     const answer = await sent;
+    this.throttling.answered(nodeId, answer);
     if (answer.errorCode !== 0) throw brokerError(answer.errorCode);
     return answer.partitions;
   }

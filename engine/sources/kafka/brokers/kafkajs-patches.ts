@@ -181,7 +181,7 @@ function giveLessTimeWhereAsked(): void {
 }
 
 /** The longest time for which a broker may have a client wait, in milliseconds: ten times what its quotas ask for. */
-const longestThrottle = 30_000;
+export const longestThrottle = 30_000;
 
 /**
  * An answer says for how long the client must send nothing, up to 24 days. kafkajs obeys, also on the next connections to

@@ -50,6 +50,7 @@ export class SharedTelemetry {
     const heldBack = known.flatMap(({ held_back }) => held_back ?? []);
     const oldest = oldestOf(known);
     const partitionLags = known.flatMap(({ by_partition }) => by_partition ?? []);
+    const throttling = known.flatMap(({ throttled_by }) => throttled_by ?? []);
     const transactions = known.flatMap((lag) => lag.open_transactions ?? []);
     this.#telemetry.lag({
       pipeline_id,
@@ -60,6 +61,7 @@ export class SharedTelemetry {
       ...(partitionLags.length > 0 && { by_partition: mostLagging(partitionLags) }),
       ...(heldBack.length === this.#lags.length && { held_back: sumOf(heldBack) }),
       ...(transactions.length > 0 && { open_transactions: transactions }),
+      ...(throttling.length > 0 && { throttled_by: throttling }),
     });
   }
 
@@ -93,10 +95,11 @@ export class SharedTelemetry {
 }
 
 /** A lag whose partitions say in which cluster they are. */
-function placed({ by_partition, open_transactions, ...lag }: SourceLag, cluster: string): SourceLag {
+function placed({ by_partition, open_transactions, throttled_by, ...lag }: SourceLag, cluster: string): SourceLag {
   return {
     ...lag,
     ...(by_partition && { by_partition: by_partition.map((one) => ({ cluster, ...one })) }),
+    ...(throttled_by && { throttled_by: throttled_by.map((one) => ({ cluster, ...one })) }),
     ...(open_transactions && { open_transactions: open_transactions.map((one) => ({ cluster, ...one })) }),
   };
 }

@@ -1,4 +1,4 @@
-import type { PartitionLag, SourceLag } from "../../../core/counters.ts";
+import type { PartitionLag, SourceLag, ThrottlingBroker } from "../../../core/counters.ts";
 import type { Feed } from "../../../core/positions.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { partitionOf } from "./feed.ts";
@@ -37,15 +37,29 @@ export function oldestOf(partitions: readonly Pick<PartitionLag, "lag_seconds">[
   return oldest;
 }
 
+/** What a client knows of the quotas that keep it waiting. */
+interface Throttling {
+  /** The seconds of all brokers that were not asked for yet. */
+  taken: () => number;
+  /** Those that have kept it waiting for a considerable part of the last minute. */
+  readonly brokers: ThrottlingBroker[];
+}
+
+export interface LagOptions {
+  pipeline_id: string;
+  telemetry: Telemetry;
+  positions: KafkaPositions;
+  throttling: Throttling;
+  /** Called every ten seconds. */
+  onTurn: () => void;
+}
+
 /**
  * The lag of the pipeline: the offsets between its positions and the ends of its partitions. Reported every ten
  * seconds, and as soon as it is known.
  */
 export class Lag {
-  readonly #pipeline_id: string;
-  readonly #telemetry: Telemetry;
-  readonly #positions: KafkaPositions;
-  readonly #onTurn: () => void;
+  readonly #options: LagOptions;
   readonly #ends = new Map<Feed, End>();
   readonly #transactions = new OpenTransactions();
   readonly #times = new ReadTimes();
@@ -54,12 +68,8 @@ export class Lag {
   #counted: ReadonlySet<Feed> = new Set();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onTurn` is called every ten seconds. */
-  constructor(pipeline_id: string, telemetry: Telemetry, positions: KafkaPositions, onTurn: () => void) {
-    this.#pipeline_id = pipeline_id;
-    this.#telemetry = telemetry;
-    this.#positions = positions;
-    this.#onTurn = onTurn;
+  constructor(options: LagOptions) {
+    this.#options = options;
   }
 
   /** The source waits before it may read these partitions: their lag is reported in time, if it is not opened sooner. */
@@ -90,7 +100,7 @@ export class Lag {
 
   #begin(): void {
     this.#timer ??= setInterval(() => {
-      this.#onTurn();
+      this.#options.onTurn();
       this.#report();
     }, every).unref();
   }
@@ -123,8 +133,9 @@ export class Lag {
     this.#transactions.keep(new Set());
     // An age would not hold.
     this.#times.keep(new Set());
-    if (this.#timer !== undefined) this.#report();
+    const hasBegun = this.#timer !== undefined;
     this.#timer = undefined;
+    if (hasBegun) this.#report();
   }
 
   get #areEndsKnown(): boolean {
@@ -132,19 +143,24 @@ export class Lag {
   }
 
   #report(): void {
+    const { pipeline_id, telemetry, throttling, positions } = this.#options;
     const partitions = Array.from(this.#counted, (feed) => this.#lagOf(feed));
     const lag = partitions.reduce((sum, { lag: own = 0 }) => sum + own, 0);
     const lag_seconds = oldestOf(partitions);
     // An unknown lag is left out: it is not 0. So is that of no partitions: others are read by nobody, or elsewhere.
     const isKnown = this.#counted.size > 0 && this.#areEndsKnown;
-    const uncommitted = [...this.#positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
-    this.#telemetry.lag({
-      pipeline_id: this.#pipeline_id,
+    const uncommitted = [...positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
+    const throttled = throttling.taken();
+    if (throttled > 0) telemetry.throttled({ pipeline_id, seconds: throttled });
+    const throttled_by = this.#timer === undefined ? [] : throttling.brokers;
+    telemetry.lag({
+      pipeline_id,
       partitions: this.#held.size,
       uncommitted,
       ...(isKnown && { lag, ...(lag_seconds !== undefined && { lag_seconds }) }),
       ...(partitions.length > 0 && { by_partition: mostLagging(partitions) }),
       ...this.#heldBack(),
+      ...(throttled_by.length > 0 && { throttled_by }),
     });
   }
 
@@ -152,7 +168,7 @@ export class Lag {
     const place = partitionOf(feed);
     const end = this.#ends.get(feed);
     if (end === undefined) return place;
-    const final = this.#positions.final(feed) ?? 0;
+    const final = this.#options.positions.final(feed) ?? 0;
     const lag = Math.max(0, end.offset - final);
     if (lag === 0) this.#times.caughtUp(feed, end.time);
     const age = this.#times.ageAt(feed, final);

@@ -13,6 +13,8 @@ export interface FetchResponse {
    * response field of this name.
    */
   clientSideThrottleTime: number;
+  /** Milliseconds for which a quota keeps the client waiting: from now on, or before version 8 until this answer. */
+  throttleTime: number;
   /** Kafka's error code for the whole answer; 0 if there is none, and always before version 7. */
   errorCode: number;
   /** 0 without a fetch session. */
@@ -49,7 +51,7 @@ export function decodeFetchResponse(payload: Buffer, version: number): FetchResp
   const sessionId = version >= 7 ? reader.int32("session id") : 0;
   const partitions = reader.list("topics", () => readTopic(reader, version)).flat();
   reader.end();
-  return { clientSideThrottleTime: version >= 8 ? throttleTime : 0, errorCode, sessionId, partitions };
+  return { clientSideThrottleTime: version >= 8 ? throttleTime : 0, throttleTime, errorCode, sessionId, partitions };
 }
 
 function readTopic(reader: FieldReader, version: number): FetchedPartition[] {
@@ -124,7 +126,7 @@ export function fetchByIdRequest({ wait, minBytes, maxBytes, isolationLevel, top
 export function decodeFetchById(payload: Buffer, nameOf: (id: string) => string): FetchResponse {
   const reader = new FieldReader("fetch response", payload);
   reader.tags("head");
-  const clientSideThrottleTime = reader.int32("throttle time");
+  const throttleTime = reader.int32("throttle time");
   const errorCode = reader.int16("error code");
   const sessionId = reader.int32("session id");
   const partitions = reader
@@ -137,7 +139,7 @@ export function decodeFetchById(payload: Buffer, nameOf: (id: string) => string)
     .flat();
   reader.tags("tags");
   reader.end();
-  return { clientSideThrottleTime, errorCode, sessionId, partitions };
+  return { clientSideThrottleTime: throttleTime, throttleTime, errorCode, sessionId, partitions };
 }
 
 // The properties are in the order of the protocol.

@@ -57,6 +57,7 @@ export function answerEpochEnds(call: Call, cluster: ClusterState): void {
 /** Fetch of the versions 11 to 13, the last one by the ids of topics. It waits as brokers do: for so many bytes, an error, or the end of its time. */
 export async function answerFetch(call: Call, cluster: ClusterState): Promise<void> {
   const wanted = readFetch(call);
+  if (call.trouble?.kind === "throttled") return writeFetched(call, [], call.trouble.milliseconds);
   const ends = performance.now() + wanted.wait;
   let found = fetchAll(call, cluster, wanted);
   while (!isEnough(found, wanted.minBytes) && call.trouble?.kind !== "empty" && performance.now() < ends) {
@@ -144,10 +145,10 @@ function fetchOne(
 }
 
 /** In the order in which they were asked for; those of a topic come together. */
-function writeFetched({ write, version }: Call, found: readonly FetchedPartition[]): void {
+function writeFetched({ write, version }: Call, found: readonly FetchedPartition[], throttleTime = 0): void {
   const byTopic = new Map<string, FetchedPartition[]>();
   for (const one of found) byTopic.set(one.topic, [...(byTopic.get(one.topic) ?? []), one]);
-  write.int32(0).code(codes.NONE).int32(0);
+  write.int32(throttleTime).code(codes.NONE).int32(0);
   write.list([...byTopic], ([topic, partitions]) => {
     if (version >= 13) write.uuid(topic);
     else write.text(topic);

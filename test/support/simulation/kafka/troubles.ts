@@ -7,6 +7,8 @@ export type Trouble =
   | { kind: "error"; code: CodeName }
   /** A fetch brings nothing, whatever there is. */
   | { kind: "empty" }
+  /** A fetch brings nothing, not even the ends of partitions: the client is to send nothing for so many milliseconds, by a quota. */
+  | { kind: "throttled"; milliseconds: number }
   /** It is done, and answered so many milliseconds later. */
   | { kind: "slow"; milliseconds: number }
   /** It is done, and the connection breaks within the answer: after so many bytes, or where it is drawn. */
