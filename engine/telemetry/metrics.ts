@@ -42,6 +42,7 @@ export interface EngineMetrics {
   foreignCommits: Counter<"pipeline_id">;
   ownerChecks: Counter<"pipeline_id">;
   foreignMembers: Gauge<"pipeline_id">;
+  fetchedBytes: Counter<"pipeline_id" | "from">;
   lag: Gauge<"pipeline_id">;
   lagSeconds: Gauge<"pipeline_id">;
   partitionLag: Gauge<"pipeline_id" | "topic" | "partition">;
@@ -250,6 +251,12 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "sluice_kafka_foreign_members",
       "Members of the consumer group that are other applications: Sluice does not read their partitions.",
       "pipeline_id",
+    ),
+    fetchedBytes: counter(
+      "sluice_kafka_fetched_bytes_total",
+      "Bytes of messages that were fetched, as brokers sent them: from the leaders of partitions, or from followers.",
+      "pipeline_id",
+      "from",
     ),
     lag: gauge(
       "sluice_kafka_lag",

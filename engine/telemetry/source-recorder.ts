@@ -40,6 +40,7 @@ class SourceRecorder implements Pick<
   | "wasFrozen"
   | "assigned"
   | "throttled"
+  | "fetched"
   | "lag"
 > {
   protected readonly log: Log;
@@ -171,6 +172,11 @@ class SourceRecorder implements Pick<
 
   throttled({ pipeline_id, seconds }: EventOf<"throttled">): void {
     this.metrics.throttledSeconds.inc({ pipeline_id }, seconds);
+  }
+
+  fetched({ pipeline_id, leader, follower }: EventOf<"fetched">): void {
+    this.metrics.fetchedBytes.inc({ pipeline_id, from: "leader" }, leader);
+    this.metrics.fetchedBytes.inc({ pipeline_id, from: "follower" }, follower);
   }
 
   lag({ pipeline_id, ...source }: EventOf<"lag">): void {

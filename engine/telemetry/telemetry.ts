@@ -82,6 +82,8 @@ export interface Telemetry {
   assigned(event: { pipeline_id: string; partitions: Record<string, number[]> }): void;
   /** Client quotas of brokers have kept a pipeline from reading for so many more seconds. */
   throttled(event: { pipeline_id: string; seconds: number }): void;
+  /** A fetch has brought bytes: from the leaders of partitions, and from other replicas. */
+  fetched(event: { pipeline_id: string; leader: number; follower: number }): void;
   /** The lag of the pipeline. */
   lag(event: { pipeline_id: string } & SourceLag): void;
   /** Deferred duplicates of a batch are settled: the number of confirmed duplicates, and of released events. */

@@ -137,7 +137,7 @@ export class KafkaSource implements Source {
   }
 
   begin(): Promise<void> {
-    const { settings } = this.#options;
+    const { pipeline_id, settings, telemetry } = this.#options;
     const topics = [...this.#options.topics.keys()];
     const buffer = this.#buffer!;
     this.#positions.began();
@@ -156,6 +156,7 @@ export class KafkaSource implements Source {
       onFound: () => this.#commitAgain(),
       onEnd: (feed, end, high) => this.#lag.end(feed, end, high),
       onFetched: (feed, spans) => this.#lag.fetched(feed, spans),
+      onBytes: (bytes) => telemetry.fetched({ pipeline_id, ...bytes }),
     });
     this.#partitions = partitions;
     buffer.onChange = () => this.#changed();
@@ -270,12 +271,13 @@ export class KafkaSource implements Source {
 
   #turn(): void {
     this.#commitAgain();
-    // Fetches report the end offsets. Without partitions to fetch, and while fetches bring no answer, or there is no room for
-    // one, the brokers are asked for them.
+    // Fetches from leaders report the end offsets. Without partitions to fetch, and while fetches bring no answer, or there is no
+    // room for one, the brokers are asked for them.
     const quiet = 2 * longestFetch(this.#options.settings) + outdated;
     const isDue = this.#partitions?.isEmpty !== false || this.#lag.isOutdated(quiet);
-    if (!isDue || this.#looking !== undefined) return;
-    const looked = this.#opening.read().then(noop, noop);
+    if (this.#looking !== undefined) return;
+    const asking: Promise<unknown> = isDue ? this.#opening.read() : this.#partitions!.askEnds();
+    const looked = asking.then(noop, noop);
     this.#looking = looked.finally(() => (this.#looking = undefined));
   }
 

@@ -77,6 +77,7 @@ function secretsIn(text: string, origin: string, given: string): string[] {
 /** The settings of the Kafka client for all pipelines. Throws CliError for settings that contradict each other. */
 export function kafkaSettings(settings: Settings): NonNullable<EngineSettings["kafka"]> {
   const milliseconds = (name: SettingName): number => Math.ceil(settings.duration(name));
+  const rack = settings.optional("kafka_rack");
   const kafka = {
     sessionTimeout: milliseconds("kafka_session_timeout"),
     heartbeatInterval: milliseconds("kafka_heartbeat_interval"),
@@ -84,6 +85,7 @@ export function kafkaSettings(settings: Settings): NonNullable<EngineSettings["k
     partitionMaxBytes: settings.size("kafka_partition_fetch_size"),
     fetchWait: milliseconds("kafka_fetch_wait"),
     metadataMaxAge: milliseconds("kafka_metadata_age"),
+    ...(rack !== undefined && { rack }),
   };
   // One of two heartbeats may be lost or late without ending the session.
   if (kafka.heartbeatInterval * 2 >= kafka.sessionTimeout) {

@@ -1,5 +1,5 @@
 import { TargetPolicy, targetNotAllowed } from "../../../engine/peers/targets.ts";
-import { noLeader } from "../../../engine/sources/kafka/brokers/leaders.ts";
+import { noLeader, noReplica } from "../../../engine/sources/kafka/brokers/leaders.ts";
 import { brokerError } from "../../../engine/sources/kafka/brokers/requests.ts";
 import { Answers } from "../../../engine/sources/kafka/brokers/answers.ts";
 import {
@@ -106,6 +106,9 @@ export const sources: PauseSection = {
       return Object.assign(new Error(refused.message), { code: targetNotAllowed });
     }),
     source("a partition has no leader", partitionText(feed), () => noLeader(partitionOf(feed))),
+    source("the leader of a partition names a replica that fails", partitionText(feed), () =>
+      noReplica(partitionOf(feed), 2),
+    ),
     source("something else than a broker answers at the port", "fetch", () =>
       thrownBy(() => new Answers().read(Buffer.from("HTTP/1.1 400 Bad Request"), 4, () => undefined)),
     ),

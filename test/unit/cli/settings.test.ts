@@ -132,6 +132,7 @@ describe("how Kafka is read", () => {
     ["bytes", { yaml: 'kafka_partition_fetch_size: "65536"' }, { partitionMaxBytes: 65_536 }],
     ["a part of a millisecond, which counts as one", { flags: { kafka_fetch_wait: "10.2ms" } }, { fetchWait: 11 }],
     ["how often it is looked for partitions", { flags: { kafka_metadata_age: "5m" } }, { metadataMaxAge: 300_000 }],
+    ["where this machine is", { env: { SLUICE_KAFKA_RACK: "eu-west-1a" } }, { rack: "eu-west-1a" }],
   ] as const)("is set by %s", (_, origins, expected) => {
     expect(kafka(origins)).toEqual({ ...defaults, ...expected });
   });
@@ -156,6 +157,11 @@ describe("how Kafka is read", () => {
       "a session that no broker allows",
       { flags: { kafka_session_timeout: "31m" } },
       "--kafka-session-timeout: expected a duration from 1s to 30m",
+    ],
+    [
+      "a rack without a name",
+      { flags: { kafka_rack: "" } },
+      '--kafka-rack: expected the broker.rack of the brokers that are near, such as "eu-west-1a"',
     ],
     [
       "no wait at all",

@@ -3,6 +3,7 @@ import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
 import { FetchBuffer } from "../../../engine/sources/kafka/reading/fetch-buffer.ts";
 import { kafkaFeed } from "../../../engine/sources/kafka/positions/feed.ts";
+import { noReplica } from "../../../engine/sources/kafka/brokers/leaders.ts";
 import { Fetcher } from "../../../engine/sources/kafka/reading/fetcher.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { keptLog } from "../../support/engine.ts";
@@ -51,6 +52,7 @@ function fetcherWith(settings: typeof defaultKafkaSettings): Fetcher {
     onCut: () => Promise.resolve(),
     onEnd: () => undefined,
     onFetched: () => undefined,
+    onBytes: () => undefined,
   });
 }
 
@@ -115,6 +117,16 @@ test("a partition whose broker is gone is fetched from the one that leads it the
   cluster.answers = [cluster.holds(batch(2))];
   expect(await arrived()).toEqual([[feedOf(cluster.topic, cluster.partition), [0, 1]]]);
   expect(await arrived()).toEqual([[feedOf(cluster.topic, cluster.partition), [2, 3]]]);
+});
+
+test("a leader that names no replica but one that refuses is told, and is read once it delivers itself", async () => {
+  cluster.answers = [[fetched(Buffer.alloc(0), { partition: cluster.partition, preferredReplica: 2 })]];
+  fetcher.set(feedOf(cluster.topic, cluster.partition), 0);
+  const { message } = noReplica(cluster, 2);
+  await expect.poll(() => troubles).toContainEqual(expect.objectContaining({ message }));
+  expect(cluster.fetches.get(2)).toBe(1);
+  cluster.answers = [cluster.holds(batch(0))];
+  expect(await arrived()).toEqual([[feedOf(cluster.topic, cluster.partition), [0, 1]]]);
 });
 
 test("topics are fetched together, and what brought nothing is asked for first", async () => {

@@ -14,7 +14,14 @@ const compact = (bytes: Buffer | string): Buffer => Buffer.concat([int8(bytes.le
 
 describe("metadata of topics", () => {
   const broker = [int32(1), compact("host"), int32(9092), int8(0), oneTag];
-  const partition = [int16(0), int32(0), int32(1), int32(5), int8(2), int32(1), int8(2), int32(1), int8(1), noTags];
+  const [replicas, inSync, offline] = [
+    [3, 1, 2],
+    [2, 1],
+    [2, 2],
+  ].map(([count, ...nodes]) => {
+    return Buffer.concat([int8(count!), ...nodes.map(int32)]);
+  });
+  const partition = [int16(0), int32(0), int32(1), int32(5), replicas!, inSync!, offline!, noTags];
   const head = [noTags, int32(0), int8(2), ...broker, compact("cluster"), int32(1)];
   const topic = (errorCode: number, of: Buffer) => [int16(errorCode), compact("orders"), of, int8(0)];
   const end = [int32(-1), oneTag];
@@ -25,7 +32,9 @@ describe("metadata of topics", () => {
     expect(decodeMetadata(payload)).toEqual({
       clusterId: "cluster",
       nodes: [{ node: 1, host: "host", port: 9092 }],
-      topics: new Map([["orders", { errorCode: 0, id, partitions: [{ partition: 0, leader: 1, epoch: 5 }] }]]),
+      topics: new Map([
+        ["orders", { errorCode: 0, id, partitions: [{ partition: 0, leader: 1, epoch: 5, replicas: [1] }] }],
+      ]),
     });
   });
 
@@ -58,13 +67,14 @@ describe("a fetch by ids of topics", () => {
     minBytes: 100,
     maxBytes: 1000,
     isolationLevel: 1,
+    rack: "b",
     topics: [{ id, partitions: [{ partition: 3, leaderEpoch: 6, offset: 2 ** 40, maxBytes: 500 }] }],
   };
 
   test("is asked for", () => {
     const head = [noTags, int32(-1), int32(750), int32(100), int32(1000), int8(1), int32(0), int32(-1)];
     const partition = [int32(3), int32(6), int64(2 ** 40), int32(-1), int64(-1), int32(500), noTags];
-    const asked = [...head, int8(2), idBytes, int8(2), ...partition, noTags, int8(1), int8(1), noTags];
+    const asked = [...head, int8(2), idBytes, int8(2), ...partition, noTags, int8(1), compact("b"), noTags];
     expect(fetchByIdRequest(wanted)).toEqual(Buffer.concat(asked));
   });
 

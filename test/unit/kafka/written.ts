@@ -85,7 +85,16 @@ export const compressors: ((bytes: Buffer) => Buffer)[] = [
 /** A partition as a fetch brings it. */
 export function fetched(records: Buffer, more: Partial<FetchedPartition> = {}): FetchedPartition {
   const offsets = { highWatermark: 1000, lastStableOffset: 1000, logStartOffset: 0 };
-  return { topic: "orders", partition: 3, errorCode: 0, ...offsets, abortedTransactions: [], records, ...more };
+  return {
+    topic: "orders",
+    partition: 3,
+    errorCode: 0,
+    ...offsets,
+    abortedTransactions: [],
+    preferredReplica: -1,
+    records,
+    ...more,
+  };
 }
 
 /** A response as a broker of a version writes it, of these partitions by their topics, or all of one `topic`. */
@@ -113,7 +122,7 @@ function partitionBytes(version: number, one: FetchedPartition): Buffer {
     ...(version >= 5 ? [int64(one.logStartOffset)] : []),
     int32(one.abortedTransactions.length),
     ...aborted,
-    ...(version >= 11 ? [int32(-1)] : []),
+    ...(version >= 11 ? [int32(one.preferredReplica)] : []),
     sized32(one.records),
   ]);
 }

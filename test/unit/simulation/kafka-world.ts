@@ -138,6 +138,8 @@ export interface SourceOptions {
   dataDir?: string;
   options?: KafkaSourceOptions["options"];
   journal?: MemoryJournal;
+  /** Where Sluice is. */
+  rack?: string;
 }
 
 /** A pipeline that reads a real Kafka source, and takes each event as written at once. */
@@ -168,7 +170,7 @@ export class Reading {
       replicas,
       identity: { dataDir, run, earlier: new Set(options.earlier) },
       options: options.options ?? { on_lost: "pause" },
-      settings: defaultKafkaSettings,
+      settings: { ...defaultKafkaSettings, ...(options.rack !== undefined && { rack: options.rack }) },
       journal: this.journal,
       telemetry,
       pause: new RetryPause("orders", telemetry),

@@ -88,7 +88,9 @@ export class Brokers implements KafkaClient {
     const { errorCode, partitions } = this.#topics.get(topic)!.metadata;
     if (errorCode !== 0) throw brokerError(errorCode);
     return new Map(
-      partitions.map(({ partition, leader, epoch }) => [partition, leader < 0 ? undefined : { node: leader, epoch }]),
+      partitions.map(({ partition, leader, epoch, replicas }) => {
+        return [partition, leader < 0 ? undefined : { node: leader, epoch, replicas }];
+      }),
     );
   }
 
@@ -113,7 +115,7 @@ export class Brokers implements KafkaClient {
    * By topic ids where all places have one and the broker supports them (Kafka 3.1), else by the names of the topics.
    */
   async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
-    const { places, partitionMaxBytes, wait, minBytes } = wanted;
+    const { places, partitionMaxBytes, wait, minBytes, rack: rackId = "" } = wanted;
     const broker = await this.#nodes.node(nodeId);
     const { request, limit } = requestOf(broker, "Fetch", {
       maxWaitTime: wait,
@@ -123,7 +125,7 @@ export class Brokers implements KafkaClient {
       topics: byTopic(places, ({ partition, offset, leaderEpoch = -1 }) => {
         return { partition, fetchOffset: String(offset), maxBytes: partitionMaxBytes, currentLeaderEpoch: leaderEpoch };
       }),
-      rackId: "",
+      rackId,
     });
     const byId = { name: "Fetch", key: kafkajs().apiKeys.Fetch, version: fetchByIdVersion };
     const names = speaks(broker, byId) ? namesById(places) : undefined;
@@ -234,7 +236,7 @@ export class Brokers implements KafkaClient {
     return id;
   }
 
-  #byId({ places, partitionMaxBytes, wait, minBytes }: FetchRequest): FetchById {
+  #byId({ places, partitionMaxBytes, wait, minBytes, rack = "" }: FetchRequest): FetchById {
     const topics = Array.from(
       grouped(places, ({ id }) => id!),
       ([id, own]) => ({
@@ -245,7 +247,7 @@ export class Brokers implements KafkaClient {
       }),
     );
     const { fetchMaxBytes: maxBytes } = this.#settings;
-    return { wait, minBytes, maxBytes, isolationLevel: readCommitted, topics };
+    return { wait, minBytes, maxBytes, isolationLevel: readCommitted, rack, topics };
   }
 }
 

@@ -12,6 +12,8 @@ export interface Leader {
   node: number;
   /** Counts the elections of the partition; -1 where brokers do not say (before Kafka 2.8). */
   epoch: number;
+  /** The nodes that have the log of the partition and are there. */
+  replicas: readonly number[];
 }
 
 /** Where a partition is to be read from. */
@@ -33,6 +35,8 @@ export interface FetchRequest {
   /** Milliseconds that the broker waits for `minBytes`. */
   wait: number;
   minBytes: number;
+  /** Where this machine is: the leader of a partition may name a replica that is closer. Without it, most leaders do not. */
+  rack?: string;
 }
 
 /** Which offset of a partition is asked for; a number: the first with a timestamp at or after it, in ms since the epoch. */

@@ -6,6 +6,14 @@ export function noLeader(place: TopicPartition): Error {
   return new Error(`${placeText(place)}: expected a leader, found none`);
 }
 
+/** The leader of a partition sends its readers to a replica that cannot be read. */
+export function noReplica(place: TopicPartition, node: number): Error {
+  const wayOut = "check that broker, and replica.selector.class of the brokers";
+  return new Error(
+    `${placeText(place)}: expected messages by its leader, found that it names broker ${node}, which failed: ${wayOut}`,
+  );
+}
+
 /**
  * Asks the leader of each place, each node once. Resolves in the order of the places: an answer, or why there is none. `ask`
  * answers in the order of what it is given. Throws where the leaders of a topic are not known.

@@ -19,7 +19,7 @@ interface KafkajsMetadata {
   topicMetadata: {
     topicErrorCode: number;
     topic: string;
-    partitionMetadata: { partitionId: number; leader: number }[];
+    partitionMetadata: { partitionId: number; leader: number; replicas: number[]; offlineReplicas?: number[] }[];
   }[];
 }
 
@@ -35,8 +35,9 @@ export async function metadataOf(broker: Broker, topics: readonly string[]): Pro
     nodes: brokers.map(({ nodeId: node, host, port }) => ({ node, host, port })),
     topics: new Map(
       topicMetadata.map(({ topic, topicErrorCode: errorCode, partitionMetadata }) => {
-        const partitions = partitionMetadata.map(({ partitionId: partition, leader }) => {
-          return { partition, leader, epoch: -1 };
+        const partitions = partitionMetadata.map(({ partitionId: partition, leader, ...of }) => {
+          const replicas = of.replicas.filter((node) => of.offlineReplicas?.includes(node) !== true);
+          return { partition, leader, epoch: -1, replicas };
         });
         return [topic, { errorCode, partitions }];
       }),

@@ -11,6 +11,8 @@ export interface KafkaSettings {
   partitionMaxBytes: number;
   /** How often members look for new partitions. */
   metadataMaxAge: number;
+  /** Where this machine is, by the names that brokers have for their racks (`broker.rack`). */
+  rack?: string;
 }
 
 export const defaultKafkaSettings: KafkaSettings = {

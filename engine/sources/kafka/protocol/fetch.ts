@@ -34,6 +34,8 @@ export interface FetchedPartition {
   /** The first offset in the log; -1 before version 5. */
   logStartOffset: number;
   abortedTransactions: AbortedTransaction[];
+  /** The node to read the partition from in place of this one; -1: none, and always before version 11. */
+  preferredReplica: number;
   /** Batches one after the other; a part of the response, not a copy. */
   records: Buffer;
 }
@@ -70,9 +72,8 @@ function readPartition(reader: FieldReader, version: number, topic: string): Fet
     logStartOffset: version >= 5 ? reader.int64("log start offset") : -1,
     abortedTransactions: reader.list("aborted transactions", () => readAborted(reader)),
   };
-  // Only a client that names its rack is sent to another replica.
-  if (version >= 11) reader.int32("preferred read replica");
-  return { ...head, records: reader.bytes("records") };
+  const preferredReplica = version >= 11 ? reader.int32("preferred read replica") : -1;
+  return { ...head, preferredReplica, records: reader.bytes("records") };
 }
 
 function readAborted(reader: FieldReader): AbortedTransaction {
@@ -89,6 +90,8 @@ export interface FetchById {
   minBytes: number;
   maxBytes: number;
   isolationLevel: number;
+  /** Where the client is; empty where it does not say. */
+  rack: string;
   topics: readonly { id: string; partitions: readonly FetchedPlace[] }[];
 }
 
@@ -104,7 +107,7 @@ interface FetchedPlace {
 const unknown = -1;
 
 /** The body of a Fetch request of version 13, after the request header: from a consumer, without a fetch session. */
-export function fetchByIdRequest({ wait, minBytes, maxBytes, isolationLevel, topics }: FetchById): Buffer {
+export function fetchByIdRequest({ wait, minBytes, maxBytes, isolationLevel, rack, topics }: FetchById): Buffer {
   const writer = new RequestWriter().noTags();
   writer.int32(unknown).int32(wait).int32(minBytes).int32(maxBytes).int8(isolationLevel);
   const [noSession, noEpoch] = [0, -1];
@@ -117,7 +120,7 @@ export function fetchByIdRequest({ wait, minBytes, maxBytes, isolationLevel, top
     writer.noTags();
   });
   writer.list([], () => undefined);
-  return writer.text("").noTags().bytes;
+  return writer.text(rack).noTags().bytes;
 }
 
 /**
@@ -157,9 +160,8 @@ function readPartitionById(reader: FieldReader, topic: string): FetchedPartition
       return aborted;
     }),
   };
-  // Only a client that names its rack is sent to another replica.
-  reader.int32("preferred read replica");
+  const preferredReplica = reader.int32("preferred read replica");
   const records = reader.compactBytes("records");
   reader.tags("partition");
-  return { ...head, records };
+  return { ...head, preferredReplica, records };
 }

@@ -35,6 +35,8 @@ export interface PartitionMetadata {
   leader: number;
   /** Counts its elections; -1 where the broker does not say. */
   epoch: number;
+  /** The nodes that have its log and are there, also those that are not in sync. */
+  replicas: number[];
 }
 
 /** The body of a Metadata request of version 10 for these topics, after the request header. */
@@ -91,9 +93,9 @@ function readPartition(reader: FieldReader): PartitionMetadata {
     leader: reader.int32("leader"),
     epoch: reader.int32("leader epoch"),
   };
-  for (const field of ["replicas", "in-sync replicas", "offline replicas"]) {
-    reader.compactList(field, () => reader.int32(field));
-  }
+  const [all, , offline] = ["replicas", "in-sync replicas", "offline replicas"].map((field) => {
+    return reader.compactList(field, () => reader.int32(field));
+  });
   reader.tags("partition");
-  return found;
+  return { ...found, replicas: all!.filter((node) => !offline!.includes(node)) };
 }

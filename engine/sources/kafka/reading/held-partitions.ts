@@ -13,7 +13,7 @@ import type { KafkaPositions } from "../positions/positions.ts";
 import type { FetchedSpan } from "../positions/read-times.ts";
 import { UnreadableRecords } from "../protocol/unreadable.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
-import { Fetcher } from "./fetcher.ts";
+import { Fetcher, type FetchedBytes } from "./fetcher.ts";
 
 /** Wait before a partition is fetched again after its next offset was missing, in milliseconds. */
 const leastWait = 200;
@@ -42,9 +42,11 @@ export interface HeldPartitionsOptions {
    * Called with the ends of a partition: the offset after the last that may be read, and the high watermark, the one after the
    * last of all. -1 where the broker does not know them.
    */
-  onEnd: (feed: Feed, end: number, high: number) => void;
+  onEnd: (feed: Feed, end: number, high?: number) => void;
   /** Called with the records that were fetched, before they are in the buffer. */
   onFetched: (feed: Feed, spans: readonly FetchedSpan[]) => void;
+  /** Called with the bytes that a fetch has brought. */
+  onBytes: (bytes: FetchedBytes) => void;
 }
 
 /**
@@ -65,7 +67,7 @@ export class HeldPartitions {
 
   constructor(options: HeldPartitionsOptions) {
     this.#options = options;
-    const { client, topics, settings, linger, buffer, positions, failures, onEnd, onFetched } = options;
+    const { client, topics, settings, linger, buffer, positions, failures, onEnd, onFetched, onBytes } = options;
     this.#fetcher = new Fetcher({
       client,
       topics,
@@ -86,6 +88,7 @@ export class HeldPartitions {
       onCut: (feed, end) => positions.noteCut(feed, end),
       onEnd,
       onFetched,
+      onBytes,
     });
   }
 
@@ -118,6 +121,11 @@ export class HeldPartitions {
   look(): void {
     this.#fetcher.look();
     this.#placeLost();
+  }
+
+  /** Learns the ends of partitions that are not read from their leaders. Throws what the client throws. */
+  askEnds(): Promise<void> {
+    return this.#fetcher.askEnds();
   }
 
   /** Checks whether a topic was created again: a fetch by name would read the new topic at the old offset. */

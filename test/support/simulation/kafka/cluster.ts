@@ -34,6 +34,8 @@ export interface ClusterOptions {
   rebalanceDelay: number;
   /** Whether another node leads a partition whose node is gone; else none does until it is back. */
   isReplicated: boolean;
+  /** Where nodes are: followers are read from then, as leaders name them to clients of their rack. */
+  racks: Readonly<Record<number, string>>;
   onEvent: (event: string) => void;
 }
 
@@ -141,6 +143,11 @@ export class ClusterState {
 
   isRunning(node: number): boolean {
     return this.#running.has(node);
+  }
+
+  /** Where a node is. */
+  rackOf(node: number): string | undefined {
+    return this.#options.racks[node];
   }
 
   /** Who is gone leads and coordinates nothing any more, as long as there is another one. */

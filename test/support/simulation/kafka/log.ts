@@ -47,6 +47,8 @@ export interface SliceOptions {
   from: number;
   maxBytes: number;
   isReadCommitted: boolean;
+  /** Nothing from this offset on: a replica has no more. */
+  upTo?: number;
 }
 
 /** What happens to the records of a log. */
@@ -175,8 +177,8 @@ export class PartitionLog {
   }
 
   /** The batches from an offset on: whole ones, at least one, then as many as `maxBytes` hold. */
-  slice({ from, maxBytes, isReadCommitted }: SliceOptions): Slice {
-    const limit = isReadCommitted ? this.stable : this.end;
+  slice({ from, maxBytes, isReadCommitted, upTo: most = Infinity }: SliceOptions): Slice {
+    const limit = Math.min(most, isReadCommitted ? this.stable : this.end);
     const found: Buffer[] = [];
     let [bytes, upTo] = [0, from];
     for (const batch of this.#batches) {

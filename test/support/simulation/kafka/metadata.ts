@@ -23,7 +23,14 @@ export function answerMetadata(call: Call, cluster: ClusterState, { clusterId, h
   const asked = readAsked(call);
   const topics: (Topic | Asked)[] = asked?.map((one) => find(cluster, one)) ?? [...cluster.topics.values()];
   const listed = [...cluster.listed];
-  write.int32(0).list(listed, (one) => write.int32(one).text(host(one)).int32(port).text(null).tags());
+  write.int32(0).list(listed, (one) =>
+    write
+      .int32(one)
+      .text(host(one))
+      .int32(port)
+      .text(cluster.rackOf(one) ?? null)
+      .tags(),
+  );
   write.text(clusterId).int32(listed[0] ?? -1);
   write.list(topics, (topic) => {
     const partitions = "partitions" in topic && codeOf(call.trouble) === 0 ? topic.partitions : [];

@@ -84,6 +84,8 @@ interface Fetch {
   maxBytes: number;
   isReadCommitted: boolean;
   wanted: WantedPartition[];
+  /** Where the client is; empty where it does not say. */
+  rack: string;
 }
 
 function readFetch(call: Call): Fetch {
@@ -109,14 +111,21 @@ function readFetch(call: Call): Fetch {
     read.tags();
     return partitions;
   });
-  return { ...head, isReadCommitted, wanted: topics.flat() };
+  // Those that a session is to forget.
+  listOf(call, () => {
+    if (call.version >= 13) read.uuid();
+    else read.text();
+    listOf(call, () => read.int32());
+    read.tags();
+  });
+  return { ...head, isReadCommitted, wanted: topics.flat(), rack: read.text() };
 }
 
 /** Partitions in the order in which they are asked for; those for which there is no room bring nothing. */
 function fetchAll(call: Call, cluster: ClusterState, fetch: Fetch): FetchedPartition[] {
   let room = fetch.maxBytes;
   return fetch.wanted.map((wanted) => {
-    const found = fetchOne(call, cluster, wanted, fetch.isReadCommitted, room);
+    const found = fetchOne(call, cluster, wanted, fetch, room);
     room -= found.records.length;
     return found;
   });
@@ -126,22 +135,31 @@ function fetchOne(
   call: Call,
   cluster: ClusterState,
   { topic, number, epoch, from, maxBytes }: WantedPartition,
-  isReadCommitted: boolean,
+  { isReadCommitted, rack }: Fetch,
   room: number,
 ): FetchedPartition {
   const partition = partitionOf(call, cluster, { topic, number });
   const isUnknown = call.version >= 13 && cluster.byId(topic) === undefined;
   const unknownCode = isUnknown ? codes.UNKNOWN_TOPIC_ID : codes.NONE;
-  const errorCode = codeOf(call.trouble) || unknownCode || leads(call.node, partition) || epochCode(partition!, epoch);
+  const follows = partition !== undefined && isFollower(call.node, partition, cluster);
+  const refusal = follows ? codes.NONE : leads(call.node, partition);
+  const known = follows ? partition.seenBy(call.node) : partition;
+  const errorCode = codeOf(call.trouble) || unknownCode || refusal || epochCode(known!, epoch);
   const unknown = { highWatermark: -1, lastStableOffset: -1, logStartOffset: -1 };
-  const none = { topic, partition: number, abortedTransactions: [], records: Buffer.alloc(0) };
+  const records = Buffer.alloc(0);
+  const none = { topic, partition: number, abortedTransactions: [], preferredReplica: -1, records };
   if (errorCode !== codes.NONE) return { ...none, ...unknown, errorCode };
-  const { log } = partition!;
-  if (from < log.start || from > log.end) return { ...none, ...unknown, errorCode: codes.OFFSET_OUT_OF_RANGE };
-  const ends = { errorCode, highWatermark: log.end, lastStableOffset: log.stable, logStartOffset: log.start };
-  if (room <= 0 || call.trouble?.kind === "empty") return { ...none, ...ends };
-  const { records, aborted } = log.slice({ from, maxBytes: Math.min(room, maxBytes), isReadCommitted });
-  return { ...none, ...ends, records, abortedTransactions: aborted };
+  const { log, lags } = partition!;
+  const { end, high } = (follows ? lags.get(call.node) : undefined) ?? { end: log.end, high: log.end };
+  if (from < log.start || from > end) return { ...none, ...unknown, errorCode: codes.OFFSET_OUT_OF_RANGE };
+  const lastStableOffset = Math.min(high, log.stable);
+  const ends = { errorCode, highWatermark: high, lastStableOffset, logStartOffset: log.start };
+  const preferredReplica = follows ? -1 : closest(partition!, cluster, rack);
+  // A leader that names another replica reads nothing.
+  if (room <= 0 || call.trouble?.kind === "empty" || preferredReplica >= 0)
+    return { ...none, ...ends, preferredReplica };
+  const slice = log.slice({ from, maxBytes: Math.min(room, maxBytes), isReadCommitted, upTo: high });
+  return { ...none, ...ends, records: slice.records, abortedTransactions: slice.aborted };
 }
 
 /** In the order in which they were asked for; those of a topic come together. */
@@ -163,12 +181,11 @@ function writePartition(write: AnswerWriter, one: FetchedPartition): void {
   write.list(one.abortedTransactions, ({ producerId, firstOffset }) => {
     write.int64(Number(producerId)).int64(firstOffset).tags();
   });
-  // No other replica is better to read from.
-  write.int32(-1).bytes(one.records).tags();
+  write.int32(one.preferredReplica).bytes(one.records).tags();
 }
 
 function isEnough(found: readonly FetchedPartition[], minBytes: number): boolean {
-  if (found.some(({ errorCode }) => errorCode !== codes.NONE)) return true;
+  if (found.some((one) => one.errorCode !== codes.NONE || one.preferredReplica >= 0)) return true;
   return found.reduce((sum, { records }) => sum + records.length, 0) >= Math.max(1, minBytes);
 }
 
@@ -201,8 +218,23 @@ function leads(node: number, partition: Partition | undefined): number {
   return partition.leader === node ? codes.NONE : codes.NOT_LEADER_OR_FOLLOWER;
 }
 
+/** Whether a node is read that does not lead, which only those with a rack are. */
+function isFollower(node: number, { leader }: Partition, cluster: ClusterState): boolean {
+  return leader !== node && leader !== -1 && cluster.rackOf(node) !== undefined;
+}
+
+/** The follower that a leader names to a client of a rack, of those that it takes for in sync; -1: it is read itself. */
+function closest({ leader, lags }: Partition, cluster: ClusterState, rack: string): number {
+  if (cluster.rackOf(leader) === rack) return -1;
+  const isThere = (node: number): boolean => {
+    const lag = lags.get(node);
+    return cluster.rackOf(node) === rack && cluster.listed.has(node) && (lag === undefined || lag.isInSync);
+  };
+  return cluster.nodes.find((node) => node !== leader && isThere(node)) ?? -1;
+}
+
 /** Whether a client knows the same election. -1: it does not say which. */
-function epochCode({ epoch: own }: Partition, epoch: number): number {
+function epochCode({ epoch: own }: Pick<Partition, "epoch">, epoch: number): number {
   if (epoch < 0 || epoch === own) return codes.NONE;
   return epoch < own ? codes.FENCED_LEADER_EPOCH : codes.UNKNOWN_LEADER_EPOCH;
 }

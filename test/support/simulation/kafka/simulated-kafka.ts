@@ -10,7 +10,7 @@ import { answers } from "./answers.ts";
 import type { Addresses } from "./metadata.ts";
 import { Transaction } from "./transaction.ts";
 import { Troubles, troubleText, type Trouble, type TroubleOptions } from "./troubles.ts";
-import type { Partition, Topic } from "./topics.ts";
+import type { Lag, Partition, Topic } from "./topics.ts";
 import type { Truth } from "./truth.ts";
 
 export interface SimulatedKafkaOptions {
@@ -31,6 +31,8 @@ export interface SimulatedKafkaOptions {
   rebalanceDelay?: number;
   /** Whether another node leads a partition whose node is gone, as is if that is not said; else none does until it is back. */
   isReplicated?: boolean;
+  /** Where nodes are: followers are read from then, as leaders name them to clients of their rack. None if that is not said. */
+  racks?: Readonly<Record<number, string>>;
 }
 
 export interface ProduceOptions {
@@ -65,8 +67,8 @@ export class SimulatedKafka {
     patchKafkajs();
     this.#options = options;
     const { draw, brokers = 1, host = "kafka", clusterId = "simulated", topics } = options;
-    const { electionDelay = 1_000, metadataLag = 0, rebalanceDelay = 0, isReplicated = true } = options;
-    const times = { electionDelay, metadataLag, rebalanceDelay, isReplicated };
+    const { electionDelay = 1_000, metadataLag = 0, rebalanceDelay = 0, isReplicated = true, racks = {} } = options;
+    const times = { electionDelay, metadataLag, rebalanceDelay, isReplicated, racks };
     this.#addresses = { clusterId, host: (node) => `${host}-${node}`, port };
     this.#cluster = new ClusterState({ draw, nodes: brokers, ...times, onEvent: (event) => this.#happened(event) });
     this.truth = this.#cluster.truth;
@@ -170,6 +172,14 @@ export class SimulatedKafka {
     return { start, stable, end };
   }
 
+  /** A follower has so much of the log from now on; with undefined, all of it again. */
+  lag(topic: string, partition: number, node: number, lag: Lag | undefined): void {
+    this.#changing(topic, partition, ({ lags }) => {
+      if (lag === undefined) lags.delete(node);
+      else lags.set(node, lag);
+    });
+  }
+
   // Nodes
 
   /** The node that leads a partition; -1 where none does. */
@@ -194,6 +204,11 @@ export class SimulatedKafka {
     this.#happened("node up");
     this.#brokers.get(node)!.up();
     this.#cluster.up(node);
+  }
+
+  /** The cluster does not count a node among its own, though it runs, until another one comes or goes. */
+  fence(node: number): void {
+    this.#cluster.listed.delete(node);
   }
 
   /** What the next requests of a kind meet. */

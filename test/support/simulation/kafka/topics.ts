@@ -1,5 +1,15 @@
 import { PartitionLog, type LogEvents } from "./log.ts";
 
+/** What a follower has of a log that it does not have whole. */
+export interface Lag {
+  /** Behind the last record that it has. */
+  end: number;
+  /** Behind the last that it knows to be replicated, and delivers. */
+  high: number;
+  /** Whether its leader takes it for one that is in sync. */
+  isInSync: boolean;
+}
+
 /** A partition: its log, and who leads it. */
 export class Partition {
   readonly number: number;
@@ -10,6 +20,8 @@ export class Partition {
   epoch = 0;
   /** What nodes still say that have not heard of the newest election: who led before, until when. */
   readonly #former = new Map<number, { leader: number; epoch: number; until: number }>();
+  /** Of nodes that lag: what they have. */
+  readonly lags = new Map<number, Lag>();
   readonly #waiting = new Set<() => void>();
 
   constructor(number: number, leader: number, events: LogEvents) {
