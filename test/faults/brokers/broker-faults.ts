@@ -117,7 +117,7 @@ export const brokerFaults: readonly BrokerFault[] = [
   }),
   {
     name: "rolling restart, clean",
-    times: 18,
+    times: 15,
     plans: [safe],
     isRepeated: true,
     befall: inTurn(async ({ cluster }, id) => {
@@ -127,7 +127,7 @@ export const brokerFaults: readonly BrokerFault[] = [
   },
   {
     name: "rolling restart, killed",
-    times: 18,
+    times: 15,
     plans: [safe],
     isRepeated: true,
     befall: inTurn(async ({ cluster, random }, id) => {

@@ -8,12 +8,19 @@ import { brokerFaults } from "./broker-faults.ts";
 import type { BrokerFault } from "./fault.ts";
 import { groupFaults } from "./group-faults.ts";
 import { brokenBy, brokenByAudit, heading, type KindReport, legend, lineOf } from "./report.ts";
+import { replicaFaults } from "./replica-faults.ts";
 import { type BrokerServers, BrokerScene } from "./scene.ts";
 import { topicFaults } from "./topic-faults.ts";
 import type { PipelineAudit } from "./watched-pipeline.ts";
 
 /** The most important ones first. */
-export const kinds: readonly BrokerFault[] = [...groupFaults, ...brokerFaults, ...topicFaults, ...accessFaults];
+export const kinds: readonly BrokerFault[] = [
+  ...groupFaults,
+  ...brokerFaults,
+  ...replicaFaults,
+  ...topicFaults,
+  ...accessFaults,
+];
 
 /** Of the long form. */
 export const allFaults = kinds.reduce((sum, { times }) => sum + times, 0);

@@ -40,7 +40,14 @@ const threeNodes = {
   // What a test does to leaders stays as it is.
   "auto.leader.rebalance.enable": "false",
   "replica.lag.time.max.ms": "4000",
+  // Clients that name the rack of a broker are sent there; others are not.
+  "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
 };
+
+/** Where a broker is: each one alone. */
+export function rackOf(id: BrokerId): string {
+  return `rack-${id}`;
+}
 
 /** A broker of a cluster, which can be ended, killed, frozen and moved. */
 export class ClusterBroker extends KafkaNode {
@@ -274,19 +281,20 @@ export class KafkaCluster extends TestKafka {
     const clusterId = newClusterId();
     const own = await drawPorts();
     const voters = `${controllerId}@127.0.0.1:${own.CONTROLLER}`;
-    const settingsOf = (node: NodeSettings, ports: BrokerPorts): Settings => ({
+    const settingsOf = (node: NodeSettings, ports: BrokerPorts, more: Record<string, string> = {}): Settings => ({
       node,
       ports,
       user: this.user,
       certificates: this.certificates,
-      properties: { ...threeNodes, ...properties },
+      properties: { ...threeNodes, ...more, ...properties },
     });
     const controller = settingsOf({ id: controllerId, roles: ["controller"], voters }, own);
     const installation = await install(controller, flags, clusterId);
     this.#controller = { node: new KafkaNode(installation), port: own.CONTROLLER };
     const brokers: ClusterBroker[] = [];
     for (const id of brokerIds) {
-      const settings = settingsOf({ id, roles: ["broker"], voters }, await drawPorts());
+      const node = { id, roles: ["broker"] as const, voters };
+      const settings = settingsOf(node, await drawPorts(), { "broker.rack": rackOf(id) });
       brokers.push(new ClusterBroker(id, this, settings, await install(settings, flags, clusterId)));
       this.#brokers = brokers;
     }
