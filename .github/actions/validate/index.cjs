@@ -347,6 +347,16 @@ var init_pipeline_v3_schema = __esm({
               "x-effect": "restart",
               type: "string",
               enum: ["skip", "dead_letter"]
+            },
+            adopt_group: {
+              description: "Another consumer group, at whose committed offsets the topic begins where the pipeline's own group has none. It must have no members any more.",
+              "x-rule": "with a Kafka source",
+              "x-default": "the topic begins as start says",
+              examples: ["clickhouse-loader"],
+              "x-effect": "hot",
+              type: "string",
+              pattern: "^[!-~]{1,249}$",
+              "x-expected": "the name of a consumer group, such as clickhouse-loader"
             }
           }
         },
@@ -1759,6 +1769,16 @@ var init_pipeline_v3_schema = __esm({
               pattern: "^(earliest|latest|\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d))$",
               "x-expected": "earliest, latest or a time such as 2026-01-31T00:00:00Z"
             },
+            consumer_group: {
+              description: "The name of the consumer group, as the rights of the cluster ask for one. No other consumer may use it.",
+              "x-rule": "with a Kafka source",
+              "x-default": "sluice-consumer-group- and 8 digits that depend on the pipeline_id",
+              examples: ["data-team.shop-orders"],
+              "x-effect": "refuse",
+              type: "string",
+              pattern: "^[!-~]{1,249}$",
+              "x-expected": "the name of a consumer group, such as data-team.shop-orders"
+            },
             on_uncertain: {
               description: "What to do with a batch that may or may not have been written: send it again (rows may be doubled), count it as written (rows may be missing), or pause.",
               default: "insert",
@@ -1949,13 +1969,18 @@ function engineOptions(document2) {
     on_view_error = defaultOptions.on_view_error,
     null: ofNull,
     sources: written2 = {},
+    consumer_group,
     start,
     take_over,
     access_token
   } = document2["x-sluice"] ?? {};
-  const sources = Object.entries(written2).flatMap(
-    ([source_id, { on_tombstone }]) => on_tombstone === "dead_letter" ? [[source_id, { on_tombstone }]] : []
-  );
+  const sources = Object.entries(written2).flatMap(([source_id, { on_tombstone, adopt_group }]) => {
+    const settings2 = {
+      ...on_tombstone === "dead_letter" && { on_tombstone },
+      ...adopt_group !== void 0 && { adopt_group }
+    };
+    return Object.keys(settings2).length === 0 ? [] : [[source_id, settings2]];
+  });
   return {
     create_table,
     on_uncertain,
@@ -1964,6 +1989,7 @@ function engineOptions(document2) {
     ...alter_table === true && { alter_table },
     ...ofNull !== void 0 && ofNull !== "default" && { null: ofNull },
     ...sources.length > 0 && { sources: Object.fromEntries(sources) },
+    ...consumer_group !== void 0 && { consumer_group },
     ...start !== void 0 && { start },
     ...take_over !== void 0 && { take_over },
     ...access_token !== void 0 && { access_token }
@@ -10877,6 +10903,14 @@ var init_sluice_config_schema = __esm({
           "x-commands": ["run"],
           "x-expected": 'a duration from 1s to 1h, such as "1m"'
         },
+        kafka_rack: {
+          type: "string",
+          pattern: "^[!-~]([ -~]{0,253}[!-~])?$",
+          description: "where this machine is, as broker.rack names it: partitions are read from a replica there, if their topic has one and the brokers have a replica selector",
+          "x-argument": "RACK",
+          "x-commands": ["run"],
+          "x-expected": 'the broker.rack of the brokers that are near, such as "eu-west-1a"'
+        },
         log_format: {
           type: "string",
           enum: ["text", "json"],
@@ -11476,7 +11510,7 @@ var init_codes = __esm({
       // Fields that contradict each other.
       DUPLICATE_PIPELINE_ID: error("Two documents have one pipeline_id; neither is applied."),
       SHARED_GROUP: error(
-        "Two Kafka pipelines of one cluster have one consumer group, which is named after a hash of the pipeline_id; neither is applied."
+        "Two Kafka pipelines of one cluster have one consumer group, by its name or by a hash of the pipeline_id; neither is applied."
       ),
       DEPENDS_ON: error("Pipelines depend on each other in a cycle."),
       SOURCE_COUNT: error("There are more sources of a kind than a pipeline can have."),
@@ -23442,8 +23476,8 @@ var init_errors2 = __esm({
 function shortHash(pipeline_id) {
   return (0, import_node_crypto2.createHash)("sha256").update(pipeline_id).digest("hex").slice(0, 8);
 }
-function consumerGroup(pipeline_id) {
-  return `sluice-consumer-group-${shortHash(pipeline_id)}`;
+function consumerGroup(pipeline_id, { consumer_group } = {}) {
+  return consumer_group ?? `sluice-consumer-group-${shortHash(pipeline_id)}`;
 }
 var import_node_crypto2;
 var init_names = __esm({
@@ -24376,8 +24410,15 @@ function* furtherSettings(document2) {
         found: `"${printable2(name3)}"`,
         suggestion: didYouMean(name3, ids)
       });
-    } else if (settings2.get("on_tombstone").exists && source.get("type").text !== "kafka") {
-      yield settings2.get("on_tombstone").problem("UNUSED", { expected: "a Kafka source, which alone has tombstones", found: "another source" });
+    } else if (source.get("type").text !== "kafka") {
+      for (const [key, what] of ofTopics) {
+        const setting = settings2.get(key);
+        if (setting.exists)
+          yield setting.problem("UNUSED", {
+            expected: `a Kafka source, which alone has ${what}`,
+            found: "another source"
+          });
+      }
     }
   }
 }
@@ -24419,10 +24460,22 @@ function given2(connection2) {
 }
 function* withoutGroup(document2) {
   if (sourcesOf(document2, (kind2) => kind2.hasConsumerGroup).length > 0 || document2.sources().length === 0) return;
-  for (const key of ["start", "take_over"]) {
+  for (const key of ["start", "take_over", "consumer_group"]) {
     const directive = document2.get("x-sluice", key);
     if (directive.exists)
       yield directive.problem("UNUSED", { expected: "a Kafka source, which alone has positions", found: "none" });
+  }
+}
+function* adoptsAnother(document2) {
+  const id = document2.get("pipeline_id").text ?? "";
+  const group = document2.get("x-sluice", "consumer_group").text ?? consumerGroup(id);
+  for (const settings2 of document2.get("x-sluice", "sources").members()) {
+    const adopted = settings2.get("adopt_group");
+    if (adopted.text !== group) continue;
+    yield adopted.problem("VALUE", {
+      expected: "another consumer group than the pipeline's own, at whose offsets it goes on anyway",
+      found: found(adopted.value, adopted.path)
+    });
   }
 }
 function* startTime(document2) {
@@ -24490,7 +24543,7 @@ function* idleSchema(document2) {
     yield schema.problem("UNUSED", { expected: "nothing with format json", found: "a schema that is not used" });
   }
 }
-var import_node_util2, sourceRules, positionRules, formatRules, longestAvro;
+var import_node_util2, sourceRules, ofTopics, positionRules, formatRules, longestAvro;
 var init_sources = __esm({
   "reconciler/validate/rules/sources.ts"() {
     "use strict";
@@ -24508,7 +24561,11 @@ var init_sources = __esm({
       kafkaTogether,
       furtherSettings
     ];
-    positionRules = [withoutGroup, startTime];
+    ofTopics = [
+      ["on_tombstone", "tombstones"],
+      ["adopt_group", "positions in a consumer group"]
+    ];
+    positionRules = [withoutGroup, startTime, adoptsAnother];
     formatRules = [avro, protobuf, registry, idleSchema];
     longestAvro = 65536;
   }
@@ -25787,6 +25844,7 @@ function claimsOf(document2) {
     table: { ...claimOf(root.get("sink", "table")), key: tableKey(root) },
     mapping: { ...claimOf(root.get("sink", "mapping")), text: columnsOf(root) },
     brokers: brokersOf(root),
+    group: claimOf(root.get("x-sluice", "consumer_group")),
     depends_on: root.get("x-sluice", "depends_on").items(mostDependencies).map(claimOf)
   };
 }
@@ -25833,10 +25891,13 @@ var init_claims = __esm({
 });
 
 // reconciler/validate/shared-groups.ts
+function groupOf({ group: { text: text5 } }, id) {
+  return consumerGroup(id, text5 === void 0 ? {} : { consumer_group: text5 });
+}
 function membersOf(claims) {
   const id = pipelineIdOf(claims);
   if (id === void 0 || claims.brokers.length === 0) return [];
-  const group = consumerGroup(id);
+  const group = groupOf(claims, id);
   return [...new Set(claims.brokers)].map((broker) => `${group} ${broker}`);
 }
 var SharedGroups;
@@ -25862,14 +25923,16 @@ var init_shared_groups = __esm({
         const id = pipelineIdOf(claims);
         const [other] = membersOf(claims).flatMap((member2) => this.#otherThan(id, member2));
         if (other === void 0 || id === void 0) return [];
-        const { path: path2, place, text: text5 } = claims.id;
-        const { file, line: line2 } = other.id.place;
+        const isNamed = claims.group.text !== void 0;
+        const { path: path2, place, text: text5 } = isNamed ? claims.group : claims.id;
+        const { file, line: line2 } = (other.group.text === void 0 ? other.id : other.group).place;
+        const group = printable2(groupOf(claims, id));
         return [
           problem("SHARED_GROUP", place, {
             path: path2,
-            expected: "an id whose consumer group no other pipeline of this cluster has",
-            found: `"${printable2(text5 ?? "")}" with ${consumerGroup(id)}, as ${file}:${line2}`,
-            suggestion: "neither is applied: give the newer one another pipeline_id"
+            expected: `${isNamed ? "a consumer group that" : "an id whose consumer group"} no other pipeline of this cluster has`,
+            found: `${isNamed ? `"${group}"` : `"${printable2(text5 ?? "")}" with ${group}`}, as ${file}:${line2}`,
+            suggestion: `neither is applied: give the newer one another ${isNamed ? "consumer_group" : "pipeline_id"}`
           })
         ];
       }
@@ -34720,12 +34783,20 @@ function differences3(from, to2) {
     ...kindOfSource2(from.config, to2.config, root),
     ...joinOrNone(from.config, to2.config, root),
     ...compare(...comparable2(from.config, to2.config), root),
-    ...compare(from.options, to2.options, { ...root, names: ["x-sluice"], at: ["x-sluice"] })
+    ...compare(...withGroups(from, to2), { ...root, names: ["x-sluice"], at: ["x-sluice"] })
   ];
 }
 function fieldsOf4(found2) {
   const fields = found2.map(({ at: _at, isHidden: _isHidden, ...field2 }) => field2);
   return { fields, effect: highest(found2.map(({ effect }) => effect)) };
+}
+function withGroups(from, to2) {
+  const isNamed = from.options.consumer_group !== to2.options.consumer_group;
+  if (!isNamed || !hasConsumerGroup(from.config)) return [from.options, to2.options];
+  const named6 = ({ config, options }) => {
+    return { ...options, consumer_group: consumerGroup(config.pipeline_id, options) };
+  };
+  return [named6(from), named6(to2)];
 }
 function dedupSources(config) {
   return config.transforms.filter(({ type }) => type === "dedup").map(({ source_id }) => source_id);
@@ -34810,6 +34881,7 @@ var init_differences = __esm({
   "reconciler/plan/decide/differences.ts"() {
     "use strict";
     import_node_util10 = require("node:util");
+    init_language();
     init_schemas();
     init_shown();
     knownByFile = /* @__PURE__ */ new WeakMap();
@@ -35053,16 +35125,22 @@ function topicsOf2({ sources }) {
   return sources.filter((source) => source.type === "kafka");
 }
 function beginning({ pipeline_id, config, options }, sources = topicsOf2(config)) {
-  const group = consumerGroup(pipeline_id);
-  return sources.map((source) => ({
-    topic: source.topic,
-    group,
-    start: options.start ?? source.consumer_group_initial_offset
-  }));
+  const group = consumerGroup(pipeline_id, options);
+  return sources.map(({ topic, source_id, consumer_group_initial_offset }) => {
+    const adopted = adopts({ source_id }, { options });
+    const start = options.start ?? consumer_group_initial_offset;
+    return { topic, group, ...adopted !== void 0 && { adopted }, start };
+  });
 }
-function keptInKafka({ pipeline_id, config, lag = 0, uncommitted = 0 }) {
+function keptInKafka({
+  pipeline_id,
+  config,
+  options,
+  lag = 0,
+  uncommitted = 0
+}) {
   if (!hasConsumerGroup(config)) return void 0;
-  return { group: consumerGroup(pipeline_id), topics: namesOf(topicsOf2(config)), lag, uncommitted };
+  return { group: consumerGroup(pipeline_id, options), topics: namesOf(topicsOf2(config)), lag, uncommitted };
 }
 function positionAfter(desired, present) {
   if (!hasConsumerGroup(desired.config)) {
@@ -35073,8 +35151,10 @@ function positionAfter(desired, present) {
   const isSame4 = topicsOf2(desired.config).every(
     (source) => before.some((old) => old.topic === source.topic && shareBroker(old, source))
   );
-  if (!isSame4) return { reads: "anew", topics: beginning(desired) };
-  return { reads: "on", group: consumerGroup(present.pipeline_id) };
+  const group = consumerGroup(present.pipeline_id, present.options);
+  if (!isSame4 || group !== consumerGroup(desired.pipeline_id, desired.options))
+    return { reads: "anew", topics: beginning(desired) };
+  return { reads: "on", group };
 }
 function rereading(from, to2) {
   if (!hasConsumerGroup(from.config) || !hasConsumerGroup(to2.config))
@@ -35110,9 +35190,14 @@ function without(sources, others2) {
 }
 function otherOptions({ config, options }, to2) {
   const { start, take_over } = to2.options;
-  const begins = start !== options.start || topicsOf2(to2.config).some((source) => beginsOtherwise(source, config));
+  const begins = start !== options.start || topicsOf2(to2.config).some(
+    (source) => beginsOtherwise(source, config) || adopts(source, to2) !== adopts(source, { options })
+  );
   const isTaken = take_over !== void 0 && take_over !== options.take_over;
   return { begins, ...isTaken && { take_over } };
+}
+function adopts({ source_id }, { options }) {
+  return options.sources?.[source_id]?.adopt_group;
 }
 function beginsOtherwise({ topic, consumer_group_initial_offset }, before) {
   return topicsOf2(before).some((old) => {
@@ -41952,8 +42037,10 @@ var init_markdown = __esm({
 function beginningText(topics) {
   return topics.map((topic) => `${startUnless(topic)}, from which it then continues`).join("");
 }
-function startUnless({ topic, group, start }) {
-  return `; topic ${topic} is read from ${startText(start)}, unless the consumer group ${group} has offsets of it`;
+function startUnless({ topic, group, adopted, start }) {
+  const begin2 = startText(start);
+  const from = adopted === void 0 ? begin2 : `the offsets of the consumer group ${adopted} (without one from ${begin2})`;
+  return `; topic ${topic} is read from ${from}, unless the consumer group ${group} has offsets of it`;
 }
 function startText(start) {
   if (start === "earliest") return "its beginning";
