@@ -10,13 +10,15 @@ import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
 import { Random } from "../../support/random.ts";
-import { SimulatedClock } from "../../support/simulation/clock.ts";
+import { Life, SimulatedClock } from "../../support/simulation/clock.ts";
 import { SimulatedKafka, type SimulatedKafkaOptions } from "../../support/simulation/kafka/simulated-kafka.ts";
 import { SimulatedNetwork, type Draw } from "../../support/simulation/network.ts";
 
 /** The topic of the pipeline that reads here, and its consumer group. */
 export const topic = "orders";
 export const group = consumerGroup("orders");
+/** The id of the data dir of a pipeline that is given none. */
+export const dataDir = "a".repeat(16);
 
 /** Values "a-0", "a-1" and on. */
 export function some(count: number, name = "a"): string[] {
@@ -111,6 +113,13 @@ class MemoryJournal {
     if (epoch !== undefined) this.#progress.epochs = { ...this.#progress.epochs, [feed]: { at: last, epoch } };
   }
 
+  /** What a copy of the data dir has. */
+  copy(): MemoryJournal {
+    const copy = new MemoryJournal();
+    Object.assign(copy.#progress, structuredClone(this.#progress));
+    return copy;
+  }
+
   pending(): BatchRecord[] {
     return [];
   }
@@ -154,10 +163,11 @@ export class Reading {
   isHeldUp = false;
   readonly #drain = new AbortController();
   readonly #leave = new AbortController();
+  readonly #life = new Life();
   #loop: Promise<void> | undefined;
 
   constructor(world: KafkaWorld, options: SourceOptions = {}) {
-    const { topics = [topic], replicas = 1, run = "11111111", dataDir = "a".repeat(16) } = options;
+    const { topics = [topic], replicas = 1, run = "11111111" } = options;
     this.journal = options.journal ?? new MemoryJournal();
     const telemetry = new Proxy({} as Telemetry, {
       get: (_target, event) => (fields: Record<string, unknown>) => void this.heard.push([String(event), fields]),
@@ -168,7 +178,7 @@ export class Reading {
       connection: world.kafka.connection,
       topics: new Map(topics.map((name) => [name, { start, adopted, hasDedup: false }])),
       replicas,
-      identity: { dataDir, run, earlier: new Set(options.earlier) },
+      identity: { dataDir: options.dataDir ?? dataDir, run, earlier: new Set(options.earlier) },
       options: options.options ?? { on_lost: "pause" },
       settings: { ...defaultKafkaSettings, ...(options.rack !== undefined && { rack: options.rack }) },
       journal: this.journal,
@@ -182,8 +192,13 @@ export class Reading {
   }
 
   start(): this {
-    this.#loop = this.#run();
+    this.#loop = this.#life.run(() => this.#run());
     return this;
+  }
+
+  /** SIGKILL: its connections end, and it leaves nothing. */
+  kill(): void {
+    this.#life.end();
   }
 
   /** Of each partition of the topic, by its number: the offsets that were read. */
@@ -220,7 +235,9 @@ export class Reading {
         await new Promise((resolve) => setTimeout(resolve, 100));
         continue;
       }
-      for (const chunk of await this.source.next(1_000, 1e6)) this.#take(chunk);
+      const chunks = await this.source.next(1_000, 1e6);
+      if (chunks.length > 0) await this.source.mayWrite();
+      for (const chunk of chunks) this.#take(chunk);
       await this.source.wait(1, undefined, signal);
     }
   }

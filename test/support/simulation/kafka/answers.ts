@@ -36,8 +36,13 @@ export const answers: Readonly<Record<RequestName, Answer>> = {
   ConsumerGroupDescribe: answerConsumerGroupDescribe,
 };
 
-function answerApiVersions({ write, version, trouble }: Call): void {
+function answerApiVersions({ write, version, trouble }: Call, { newest }: ClusterState): void {
   write.code(codeOf(trouble));
-  write.list(Object.values(requests), ({ key, first, last }) => write.int16(key).int16(first).int16(last));
+  write.list(Object.entries(requests), ([name, { key, first, last }]) => {
+    write
+      .int16(key)
+      .int16(first)
+      .int16(newest[name as RequestName] ?? last);
+  });
   if (version >= 1) write.int32(0);
 }

@@ -1,5 +1,5 @@
 import type { Draw } from "../network.ts";
-import { codes } from "./codes.ts";
+import { codes, type RequestName } from "./codes.ts";
 import { Group } from "./group.ts";
 import type { LogEvents } from "./log.ts";
 import { Partition, topicIdOf, type Topic } from "./topics.ts";
@@ -37,6 +37,8 @@ export interface ClusterOptions {
   /** Where nodes are: followers are read from then, as leaders name them to clients of their rack. */
   racks: Readonly<Record<number, string>>;
   onEvent: (event: string) => void;
+  /** The newest versions that are offered, where they are not those that are understood. */
+  newest: Readonly<Partial<Record<RequestName, number>>>;
 }
 
 /** What the nodes of a cluster know together: topics, who leads them, groups, who coordinates these. */
@@ -45,6 +47,7 @@ export class ClusterState {
   readonly topics = new Map<string, Topic>();
   readonly groups = new Map<string, CoordinatedGroup>();
   readonly truth = new Truth();
+  readonly newest: ClusterOptions["newest"];
   readonly #options: ClusterOptions;
   /** Nodes that run, and those that the metadata names: it takes some time until it is noticed that one is gone. */
   readonly #running: Set<number>;
@@ -53,6 +56,7 @@ export class ClusterState {
 
   constructor(options: ClusterOptions) {
     this.#options = options;
+    this.newest = options.newest;
     this.nodes = Array.from({ length: options.nodes }, (_, at) => at + 1);
     this.#running = new Set(this.nodes);
     this.listed = new Set(this.nodes);

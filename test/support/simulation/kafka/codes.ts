@@ -3,13 +3,13 @@ export const requests = {
   Fetch: { key: 1, first: 11, last: 13 },
   ListOffsets: { key: 2, first: 2, last: 3 },
   Metadata: { key: 3, first: 5, last: 12 },
-  OffsetCommit: { key: 8, first: 5, last: 5 },
+  OffsetCommit: { key: 8, first: 5, last: 7 },
   OffsetFetch: { key: 9, first: 3, last: 5 },
   FindCoordinator: { key: 10, first: 1, last: 2 },
-  JoinGroup: { key: 11, first: 5, last: 5 },
-  Heartbeat: { key: 12, first: 3, last: 3 },
-  LeaveGroup: { key: 13, first: 3, last: 3 },
-  SyncGroup: { key: 14, first: 3, last: 3 },
+  JoinGroup: { key: 11, first: 4, last: 5 },
+  Heartbeat: { key: 12, first: 2, last: 3 },
+  LeaveGroup: { key: 13, first: 2, last: 3 },
+  SyncGroup: { key: 14, first: 2, last: 3 },
   DescribeGroups: { key: 15, first: 1, last: 2 },
   ApiVersions: { key: 18, first: 0, last: 2 },
   OffsetForLeaderEpoch: { key: 23, first: 4, last: 4 },
@@ -17,6 +17,15 @@ export const requests = {
 } as const;
 
 export type RequestName = keyof typeof requests;
+
+/** What brokers before Kafka 2.3 speak, which know no static members. */
+export const beforeStaticMembers: Partial<Record<RequestName, number>> = {
+  OffsetCommit: 6,
+  JoinGroup: 4,
+  Heartbeat: 2,
+  LeaveGroup: 2,
+  SyncGroup: 2,
+};
 
 /** The first versions whose lengths are varints, and whose structures end with tagged fields. */
 const flexible: Partial<Record<RequestName, number>> = {
@@ -57,12 +66,14 @@ export const codes = {
   REBALANCE_IN_PROGRESS: 27,
   TOPIC_AUTHORIZATION_FAILED: 29,
   GROUP_AUTHORIZATION_FAILED: 30,
+  UNSUPPORTED_VERSION: 35,
   KAFKA_STORAGE_ERROR: 56,
   GROUP_ID_NOT_FOUND: 69,
   FENCED_LEADER_EPOCH: 74,
   UNKNOWN_LEADER_EPOCH: 75,
   OFFSET_NOT_AVAILABLE: 78,
   MEMBER_ID_REQUIRED: 79,
+  FENCED_INSTANCE_ID: 82,
   UNKNOWN_TOPIC_ID: 100,
 } as const;
 

@@ -1,5 +1,6 @@
 import type { ClusterState, CoordinatedGroup } from "./cluster.ts";
 import { codes } from "./codes.ts";
+import type { MemberIdentity } from "./group-protocol.ts";
 import { AnswerWriter } from "./wire.ts";
 
 export interface ForeignMemberOptions {
@@ -38,7 +39,7 @@ export class ForeignMember {
    * whether the coordinator took it.
    */
   commit(topic: string, partition: number, offset: number, { metadata = "", isOld = false } = {}): boolean {
-    if (this.#of.group.mayCommit(this.#memberId, this.#generation) !== codes.NONE) return false;
+    if (this.#of.group.mayCommit(this.#identity) !== codes.NONE) return false;
     const epoch = isOld ? -1 : (this.#cluster.partition(topic, partition)?.epoch ?? 0);
     this.#of.offsets.set(`${topic}/${partition}`, { offset, metadata, epoch });
     return true;
@@ -55,10 +56,14 @@ export class ForeignMember {
     this.#isLive = false;
   }
 
+  get #identity(): MemberIdentity {
+    return { memberId: this.#memberId, generation: this.#generation };
+  }
+
   async #live(): Promise<void> {
     const { heartbeat } = this.#options;
     while (this.#isLive) {
-      const isMember = this.#of.group.heartbeat(this.#memberId, this.#generation) === codes.NONE;
+      const isMember = this.#of.group.heartbeat(this.#identity) === codes.NONE;
       if (!isMember) await this.#join();
       if (this.#isLive) await new Promise((resolve) => setTimeout(resolve, heartbeat));
     }
@@ -78,7 +83,7 @@ export class ForeignMember {
     if (joined.code !== codes.NONE || !this.#isLive) return;
     this.#generation = joined.generation;
     const members = joined.members.map(({ memberId }) => memberId);
-    await group.sync(this.#memberId, this.#generation, this.#share(members));
+    await group.sync(this.#identity, this.#share(members));
   }
 
   #share(members: readonly string[]): Map<string, Buffer> {

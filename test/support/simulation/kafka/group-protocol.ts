@@ -1,5 +1,14 @@
+/** As what a member asks: a static one has an instance id. */
+export interface MemberIdentity {
+  memberId: string;
+  instanceId?: string | undefined;
+  generation: number;
+}
+
 export interface JoinRequest {
   memberId: string;
+  /** Of a static member. */
+  instanceId?: string | undefined;
   clientId: string;
   /** Milliseconds. */
   sessionTimeout: number;
@@ -16,7 +25,7 @@ export interface JoinAnswer {
   protocol: string;
   leader: string;
   /** All of them for the leader, who assigns; none for others. */
-  members: readonly { memberId: string; metadata: Buffer }[];
+  members: readonly { memberId: string; instanceId?: string | undefined; metadata: Buffer }[];
 }
 
 export interface SyncAnswer {

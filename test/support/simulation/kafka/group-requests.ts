@@ -1,7 +1,7 @@
 import type { Call } from "./broker.ts";
 import type { ClusterState, CommittedOffset, CoordinatedGroup } from "./cluster.ts";
 import { codes } from "./codes.ts";
-import type { JoinRequest } from "./group-protocol.ts";
+import type { JoinRequest, MemberIdentity } from "./group-protocol.ts";
 import type { Addresses } from "./metadata.ts";
 import { codeOf } from "./troubles.ts";
 
@@ -29,55 +29,67 @@ export async function answerJoin(call: Call, cluster: ClusterState): Promise<voi
   const { of, code } = coordinated(call, cluster);
   const times = { sessionTimeout: read.int32(), rebalanceTimeout: read.int32() };
   const memberId = read.text();
-  read.nullableText();
+  const instanceId = instanceOf(call, 5);
   const protocolType = read.text();
   const protocols = read.list(() => ({ name: read.text(), metadata: read.bytes() })) ?? [];
-  const request: JoinRequest = { memberId, clientId, ...times, protocolType, protocols };
+  const request: JoinRequest = { memberId, instanceId, clientId, ...times, protocolType, protocols };
   const failed = { code, memberId, generation: -1, protocol: "", leader: "", members: [] };
   const answer = code === codes.NONE ? await of.group.join(request) : failed;
   write.int32(0).code(answer.code).int32(answer.generation);
   write.text(answer.protocol).text(answer.leader).text(answer.memberId);
-  write.list(answer.members, (member) => write.text(member.memberId).text(null).bytes(member.metadata));
+  write.list(answer.members, (member) => {
+    write.text(member.memberId);
+    if (call.version >= 5) write.text(member.instanceId ?? null);
+    write.bytes(member.metadata);
+  });
 }
 
 export async function answerSync(call: Call, cluster: ClusterState): Promise<void> {
   const { read, write } = call;
   const { of, code } = coordinated(call, cluster);
-  const [generation, memberId] = [read.int32(), read.text()];
-  read.nullableText();
+  const as = readIdentity(call, 3);
   const assignments = read.list(() => [read.text(), read.bytes()] as const) ?? [];
   const failed = { code, assignment: nothing };
-  const answer = code === codes.NONE ? await of.group.sync(memberId, generation, new Map(assignments)) : failed;
+  const answer = code === codes.NONE ? await of.group.sync(as, new Map(assignments)) : failed;
   write.int32(0).code(answer.code).bytes(answer.assignment);
 }
 
 export function answerHeartbeat(call: Call, cluster: ClusterState): void {
-  const { read, write } = call;
   const { of, code } = coordinated(call, cluster);
-  const [generation, memberId] = [read.int32(), read.text()];
-  write.int32(0).code(code || of.group.heartbeat(memberId, generation));
+  const as = readIdentity(call, 3);
+  call.write.int32(0).code(code || of.group.heartbeat(as));
 }
 
 export function answerLeave(call: Call, cluster: ClusterState): void {
   const { read, write } = call;
   const { of, code } = coordinated(call, cluster);
-  const members = read.list(() => ({ memberId: read.text(), instance: read.nullableText() })) ?? [];
+  if (call.version < 3) {
+    write.int32(0).code(code || of.group.leave(read.text()));
+    return;
+  }
+  const members = read.list(() => ({ memberId: read.text(), instanceId: instanceOf(call, 3) })) ?? [];
   write.int32(0).code(code);
-  write.list(code === codes.NONE ? members : [], ({ memberId }) => {
-    write.text(memberId).text(null).code(of.group.leave(memberId));
+  write.list(code === codes.NONE ? members : [], ({ memberId, instanceId }) => {
+    write
+      .text(memberId)
+      .text(instanceId ?? null)
+      .code(of.group.leave(memberId, instanceId));
   });
 }
 
 export function answerOffsetCommit(call: Call, cluster: ClusterState): void {
   const { read, write } = call;
   const { of, code } = coordinated(call, cluster);
-  const [generation, memberId] = [read.int32(), read.text()];
-  const topics = readTopics(call, () => ({ number: read.int32(), offset: read.int64(), metadata: read.text() }));
-  const refused = code || of.group.mayCommit(memberId, generation);
+  const as = readIdentity(call, 7);
+  const topics = readTopics(call, () => {
+    const [number, offset, epoch] = [read.int32(), read.int64(), call.version < 6 ? -1 : read.int32()];
+    return { number, offset, metadata: read.text(), ...(epoch >= 0 && { epoch }) };
+  });
+  const refused = code || of.group.mayCommit(as);
   write.int32(0).list(topics, ({ topic, partitions }) => {
-    write.text(topic).list(partitions, ({ number, offset, metadata }) => {
-      const own = refused || commitCode(cluster, topic, number, metadata);
-      if (own === codes.NONE) of.offsets.set(`${topic}/${number}`, { offset, metadata });
+    write.text(topic).list(partitions, ({ number, ...committed }) => {
+      const own = refused || commitCode(cluster, topic, number, committed.metadata);
+      if (own === codes.NONE) of.offsets.set(`${topic}/${number}`, committed);
       write.int32(number).code(own);
     });
   });
@@ -156,6 +168,17 @@ export function answerConsumerGroupDescribe(call: Call, cluster: ClusterState): 
     write.int32(-(2 ** 31)).tags();
   });
   write.tags();
+}
+
+/** The instance id, which requests have from a version on. */
+function instanceOf({ read, version }: Call, from: number): string | undefined {
+  return version < from ? undefined : (read.nullableText() ?? undefined);
+}
+
+/** Who asks. `from`: the first version with an instance id. */
+function readIdentity(call: Call, from: number): MemberIdentity {
+  const [generation, memberId] = [call.read.int32(), call.read.text()];
+  return { generation, memberId, instanceId: instanceOf(call, from) };
 }
 
 interface OfTopic<Item> {

@@ -7,6 +7,7 @@ import {
   sameProtocols,
   type JoinAnswer,
   type JoinRequest,
+  type MemberIdentity,
   type SyncAnswer,
 } from "./group-protocol.ts";
 
@@ -38,7 +39,9 @@ interface Persisted {
  * - `CompletingRebalance`: there is a new generation; waits for the assignment of its leader.
  * - `Stable`: each member has its assignment.
  *
- * A member that is not heard for its session timeout expires, unless one of its requests waits here.
+ * A member that is not heard for its session timeout expires, unless one of its requests waits here. A static one has an
+ * instance id: who joins with that and without a member id takes its place, in a stable group without a rebalance, and the
+ * former one is fenced. Its client id stays there, and the answer names the leader as it was before.
  */
 export class Group {
   readonly id: string;
@@ -73,18 +76,20 @@ export class Group {
   }
 
   join(request: JoinRequest): Promise<JoinAnswer> {
-    const { memberId } = request;
+    const { memberId, instanceId } = request;
     const member = this.#members.get(memberId);
-    if (memberId === "") return Promise.resolve(this.#announce(request));
-    if (member === undefined && !this.#announced.has(memberId))
-      return Promise.resolve(refused(codes.UNKNOWN_MEMBER_ID));
+    if (memberId === "" && instanceId === undefined) return Promise.resolve(this.#announce(request));
+    const code = memberId === "" || this.#announced.has(memberId) ? codes.NONE : this.#codeOf(request);
+    if (code !== codes.NONE) return Promise.resolve(refused(code));
     if (!this.#isCompatible(request)) return Promise.resolve(refused(codes.INCONSISTENT_GROUP_PROTOCOL));
+    if (memberId === "") return this.#joinByInstance({ ...request, memberId: this.#drawId(instanceId!) });
     return member === undefined ? this.#admit(request) : this.#rejoin(member, request);
   }
 
-  sync(memberId: string, generation: number, assignments: ReadonlyMap<string, Buffer>): Promise<SyncAnswer> {
+  sync(as: MemberIdentity, assignments: ReadonlyMap<string, Buffer>): Promise<SyncAnswer> {
+    const { memberId } = as;
     const member = this.#members.get(memberId);
-    const code = this.#codeOf(memberId, generation);
+    const code = this.#codeIn(as);
     if (member === undefined || code !== codes.NONE) return Promise.resolve(notAssigned(code));
     if (this.state === "PreparingRebalance") return Promise.resolve(notAssigned(codes.REBALANCE_IN_PROGRESS));
     this.#touch(member);
@@ -96,18 +101,21 @@ export class Group {
     });
   }
 
-  heartbeat(memberId: string, generation: number): number {
-    const code = this.#codeOf(memberId, generation);
+  heartbeat(as: MemberIdentity): number {
+    const code = this.#codeIn(as);
     if (code !== codes.NONE) return code;
-    this.#touch(this.#members.get(memberId)!);
+    this.#touch(this.#members.get(as.memberId)!);
     return this.state === "PreparingRebalance" ? codes.REBALANCE_IN_PROGRESS : codes.NONE;
   }
 
-  leave(memberId: string): number {
+  /** With an instance id and without a member id: whoever has it. */
+  leave(memberId: string, instanceId?: string): number {
     if (this.#forgetAnnounced(memberId)) return codes.NONE;
-    if (!this.#members.has(memberId)) return codes.UNKNOWN_MEMBER_ID;
+    const id = memberId === "" && instanceId !== undefined ? this.#ofInstance(instanceId)?.memberId : memberId;
+    const code = this.#codeOf({ memberId: id ?? "", instanceId });
+    if (code !== codes.NONE) return code;
     this.#onEvent("member left");
-    this.#remove(memberId, codes.UNKNOWN_MEMBER_ID);
+    this.#remove(id!, codes.UNKNOWN_MEMBER_ID);
     return codes.NONE;
   }
 
@@ -118,12 +126,12 @@ export class Group {
   }
 
   /** Whether someone may commit offsets: a member of this generation, or anyone without a generation while it is empty. */
-  mayCommit(memberId: string, generation: number): number {
-    if (generation < 0 && memberId === "") return this.state === "Empty" ? codes.NONE : codes.UNKNOWN_MEMBER_ID;
-    const code = this.#codeOf(memberId, generation);
+  mayCommit(as: MemberIdentity): number {
+    if (as.generation < 0 && as.memberId === "") return this.state === "Empty" ? codes.NONE : codes.UNKNOWN_MEMBER_ID;
+    const code = this.#codeIn(as);
     if (code !== codes.NONE) return code;
     if (this.state === "CompletingRebalance") return codes.REBALANCE_IN_PROGRESS;
-    this.#touch(this.#members.get(memberId)!);
+    this.#touch(this.#members.get(as.memberId)!);
     return codes.NONE;
   }
 
@@ -149,9 +157,26 @@ export class Group {
     this.#members.clear();
   }
 
-  #codeOf(memberId: string, generation: number): number {
-    if (!this.#members.has(memberId)) return codes.UNKNOWN_MEMBER_ID;
-    return generation === this.generation ? codes.NONE : codes.ILLEGAL_GENERATION;
+  #codeIn(as: MemberIdentity): number {
+    const code = this.#codeOf(as);
+    if (code !== codes.NONE) return code;
+    return as.generation === this.generation ? codes.NONE : codes.ILLEGAL_GENERATION;
+  }
+
+  #codeOf({ memberId, instanceId }: Pick<MemberIdentity, "memberId" | "instanceId">): number {
+    const holder = instanceId === undefined ? undefined : this.#ofInstance(instanceId);
+    if (holder !== undefined && holder.memberId !== memberId) return codes.FENCED_INSTANCE_ID;
+    const isThere = instanceId === undefined ? this.#members.has(memberId) : holder !== undefined;
+    return isThere ? codes.NONE : codes.UNKNOWN_MEMBER_ID;
+  }
+
+  #ofInstance(instanceId: string): Member | undefined {
+    return [...this.#members.values()].find((member) => member.instanceId === instanceId);
+  }
+
+  #drawId(name: string): string {
+    this.#drawn += 1;
+    return `${name}-${String(this.#drawn).padStart(8, "0")}`;
   }
 
   #isCompatible({ memberId, protocolType, protocols }: JoinRequest): boolean {
@@ -164,8 +189,7 @@ export class Group {
   }
 
   #announce({ clientId, sessionTimeout }: JoinRequest): JoinAnswer {
-    this.#drawn += 1;
-    const memberId = `${clientId}-${String(this.#drawn).padStart(8, "0")}`;
+    const memberId = this.#drawId(clientId);
     const timer = setTimeout(() => this.#forgetAnnounced(memberId), sessionTimeout);
     this.#announced.set(memberId, timer);
     return { ...refused(codes.MEMBER_ID_REQUIRED), memberId };
@@ -187,9 +211,28 @@ export class Group {
     return this.#wait(member);
   }
 
+  #joinByInstance(request: JoinRequest): Promise<JoinAnswer> {
+    const former = this.#ofInstance(request.instanceId!);
+    return former === undefined ? this.#admit(request) : this.#replace(former, request);
+  }
+
+  #replace(former: Member, request: JoinRequest): Promise<JoinAnswer> {
+    this.#onEvent("member replaced");
+    const leader = this.#leader;
+    this.#release(former, codes.FENCED_INSTANCE_ID);
+    this.#members.delete(former.memberId);
+    const member: Member = { ...former, ...request, clientId: former.clientId };
+    this.#members.set(member.memberId, member);
+    if (leader === former.memberId) this.#leader = member.memberId;
+    if (this.state !== "Stable" || commonProtocol(this.members) !== this.#protocol) return this.#wait(member);
+    this.#persist();
+    this.#touch(member);
+    return Promise.resolve({ ...this.#joined(member), leader, members: [] });
+  }
+
   #rejoin(member: Member, request: JoinRequest): Promise<JoinAnswer> {
     const isSame = sameProtocols(member, request);
-    Object.assign(member, request);
+    Object.assign(member, { ...request, clientId: member.clientId });
     const isLeader = member.memberId === this.#leader;
     if (isSame && (this.state === "CompletingRebalance" || (this.state === "Stable" && !isLeader))) {
       this.#touch(member);
@@ -215,9 +258,13 @@ export class Group {
     for (const member of this.#members.values()) this.#answerSync(member, notAssigned(codes.REBALANCE_IN_PROGRESS));
     this.state = "PreparingRebalance";
     clearTimeout(this.#rebalance);
-    const longest = Math.max(0, ...this.members.map(({ rebalanceTimeout }) => rebalanceTimeout));
-    this.#rebalance = setTimeout(() => this.#complete(), wasEmpty ? this.#delay : longest);
+    this.#rebalance = setTimeout(() => this.#complete(), wasEmpty ? this.#delay : this.#longest);
     if (!wasEmpty) this.#completeIfAllJoined();
+  }
+
+  /** How long a rebalance may take, in milliseconds. */
+  get #longest(): number {
+    return Math.max(0, ...this.members.map(({ rebalanceTimeout }) => rebalanceTimeout));
   }
 
   #completeIfAllJoined(): void {
@@ -227,31 +274,36 @@ export class Group {
 
   #complete(): void {
     clearTimeout(this.#rebalance);
-    for (const { memberId, joins, session } of this.#members.values()) {
-      if (joins !== undefined) continue;
+    for (const { memberId, instanceId, joins, session } of this.#members.values()) {
+      // A static one has until its session is over.
+      if (joins !== undefined || instanceId !== undefined) continue;
       clearTimeout(session);
       this.#onEvent("member too late for a rebalance");
       this.#members.delete(memberId);
     }
+    const [first] = [...this.#members.values()].filter(({ joins }) => joins !== undefined);
+    if (first === undefined && this.#members.size > 0) {
+      this.#rebalance = setTimeout(() => this.#complete(), this.#longest);
+      return;
+    }
     this.generation += 1;
-    const [first] = this.#members.values();
     if (first === undefined) {
       [this.state, this.#leader, this.#protocol] = ["Empty", "", ""];
       this.#persist();
       return;
     }
     this.state = "CompletingRebalance";
-    if (!this.#members.has(this.#leader)) this.#leader = first.memberId;
+    if (this.#members.get(this.#leader)?.joins === undefined) this.#leader = first.memberId;
     this.#protocol = commonProtocol(this.members);
     for (const member of this.#members.values()) {
       const { joins } = member;
+      if (joins === undefined) continue;
       member.joins = undefined;
       member.assignment = nothing;
       this.#touch(member);
-      joins?.(this.#joined(member));
+      joins(this.#joined(member));
     }
-    const longest = Math.max(...this.members.map(({ rebalanceTimeout }) => rebalanceTimeout));
-    this.#rebalance = setTimeout(() => this.#expelWithoutSync(), longest);
+    this.#rebalance = setTimeout(() => this.#expelWithoutSync(), this.#longest);
   }
 
   #expelWithoutSync(): void {
@@ -263,7 +315,7 @@ export class Group {
   #joined({ memberId }: Member): JoinAnswer {
     const members = this.members.map((one) => {
       const chosen = one.protocols.find(({ name }) => name === this.#protocol);
-      return { memberId: one.memberId, metadata: chosen?.metadata ?? nothing };
+      return { memberId: one.memberId, instanceId: one.instanceId, metadata: chosen?.metadata ?? nothing };
     });
     const [generation, protocol, leader] = [this.generation, this.#protocol, this.#leader];
     return { code: codes.NONE, memberId, generation, protocol, leader, members: memberId === leader ? members : [] };
@@ -288,10 +340,21 @@ export class Group {
   }
 
   #persist(): void {
-    const members = this.members.map(({ memberId, clientId, sessionTimeout, rebalanceTimeout, ...rest }) => {
-      const { protocolType, protocols, assignment } = rest;
-      return { memberId, clientId, sessionTimeout, rebalanceTimeout, protocolType, protocols, assignment };
-    });
+    const members = this.members.map(
+      ({ memberId, instanceId, clientId, sessionTimeout, rebalanceTimeout, ...rest }) => {
+        const { protocolType, protocols, assignment } = rest;
+        return {
+          memberId,
+          instanceId,
+          clientId,
+          sessionTimeout,
+          rebalanceTimeout,
+          protocolType,
+          protocols,
+          assignment,
+        };
+      },
+    );
     this.#persisted = { generation: this.generation, leader: this.#leader, protocol: this.#protocol, members };
   }
 

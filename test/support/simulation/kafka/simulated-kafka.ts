@@ -4,7 +4,7 @@ import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Draw, SimulatedNetwork } from "../network.ts";
 import { SimulatedBroker, type Call } from "./broker.ts";
 import { ClusterState, type CommittedOffset } from "./cluster.ts";
-import { codeName, type RequestName } from "./codes.ts";
+import { beforeStaticMembers, codeName, type RequestName } from "./codes.ts";
 import { ForeignMember, type ForeignMemberOptions } from "./foreign-member.ts";
 import { answers } from "./answers.ts";
 import type { Addresses } from "./metadata.ts";
@@ -33,6 +33,8 @@ export interface SimulatedKafkaOptions {
   isReplicated?: boolean;
   /** Where nodes are: followers are read from then, as leaders name them to clients of their rack. None if that is not said. */
   racks?: Readonly<Record<number, string>>;
+  /** Whether members may be static, as from Kafka 2.3 on; they may if that is not said. */
+  hasStaticMembers?: boolean;
 }
 
 export interface ProduceOptions {
@@ -67,10 +69,19 @@ export class SimulatedKafka {
     patchKafkajs();
     this.#options = options;
     const { draw, brokers = 1, host = "kafka", clusterId = "simulated", topics } = options;
-    const { electionDelay = 1_000, metadataLag = 0, rebalanceDelay = 0, isReplicated = true, racks = {} } = options;
+    const {
+      electionDelay = 1_000,
+      metadataLag = 0,
+      rebalanceDelay = 0,
+      isReplicated = true,
+      hasStaticMembers = true,
+      racks = {},
+    } = options;
     const times = { electionDelay, metadataLag, rebalanceDelay, isReplicated, racks };
     this.#addresses = { clusterId, host: (node) => `${host}-${node}`, port };
-    this.#cluster = new ClusterState({ draw, nodes: brokers, ...times, onEvent: (event) => this.#happened(event) });
+    const newest = hasStaticMembers ? {} : beforeStaticMembers;
+    const onEvent = (event: string): void => this.#happened(event);
+    this.#cluster = new ClusterState({ draw, nodes: brokers, ...times, newest, onEvent });
     this.truth = this.#cluster.truth;
     for (const [topic, partitions] of Object.entries(topics)) this.#cluster.create(topic, partitions);
     for (const node of this.#cluster.nodes) this.#brokers.set(node, this.#broker(node));
