@@ -13,7 +13,7 @@ import { failureText, hidingFrom, SourceFailures, waysOutOfKafka } from "./broke
 import { settingsWithin, type KafkaSettings } from "./brokers/settings.ts";
 import { OwnerCheck } from "./group/owner-check.ts";
 import { Group } from "./group/group.ts";
-import { clientId } from "./group/identity.ts";
+import { clientId, instanceId } from "./group/identity.ts";
 import { Membership } from "./group/membership.ts";
 import { OffsetCommits } from "./group/offset-commits.ts";
 import { Opening, type OpeningOptions } from "./group/opening.ts";
@@ -258,9 +258,12 @@ export class KafkaSource implements Source {
         client: new Brokers(kafkaClient(connection, clientId(identity, number), log, socketFactory), settings),
         leaving: this.#brokers,
         groupId,
+        instanceId: instanceId(identity, number),
+        clientId: clientId(identity, number),
         topics,
         settings,
       }),
+      heartbeatInterval: settings.heartbeatInterval,
       onHeld: (feeds) => {
         partitions.hold(feeds);
         this.#lag.held(feeds);

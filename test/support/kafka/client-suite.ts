@@ -17,6 +17,10 @@ export interface TriedCluster {
 }
 
 const protocol = "RoundRobinAssigner";
+/** Milliseconds. */
+const times = { sessionTimeout: 10_000, rebalanceTimeout: 20_000 };
+/** An assignment of nothing. */
+const share = Buffer.alloc(10);
 
 /** What each client of Kafka has to answer, whatever stands behind it. `use`: gives a cluster to a test, and ends it. */
 export function describesClient(use: (tried: (cluster: TriedCluster) => Promise<void>) => Promise<void>): void {
@@ -78,23 +82,73 @@ export function describesClient(use: (tried: (cluster: TriedCluster) => Promise<
       expect(await settled(client.committed(groupId, places))).toEqual([]);
       expect(await settled(client.members(groupId))).toMatchObject({ isAbsent: true });
       const member = client.member(groupId);
-      const times = { sessionTimeout: 10_000, rebalanceTimeout: 20_000 };
-      const request = { ...times, protocol, metadata: subscriptionBytes([topic]) };
+      const request = { ...times, protocol, metadata: subscriptionBytes([topic], "its run") };
       let joined = await settled(member.join({ ...request, memberId: "" }));
-      while (joined.kind === "again") joined = await settled(member.join({ ...request, memberId: joined.memberId }));
+      expect(joined).toMatchObject({ kind: "again", hasReplaced: false });
+      while (joined.kind === "again") joined = await settled(member.join({ ...request, ...joined.member }));
       const id: MemberId = joined.id;
       expect(joined.others).toEqual([expect.objectContaining({ memberId: id.memberId })]);
-      const share = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
       expect(await settled(member.sync(id, new Map([[id.memberId, share]])))).toEqual(share);
       await settled(member.heartbeat(id));
       await settled(member.commit(id, [{ topic, partition: 1, offset: 5, metadata: "mine" }]));
       expect(await settled(client.committed(groupId, places))).toEqual([
         { topic, partition: 1, offset: 5, metadata: "mine", isByConsumer: false },
       ]);
-      expect(await settled(client.members(groupId))).toEqual({ clientIds: ["tried"] });
-      await settled(member.leave(id.memberId));
+      expect(await settled(client.members(groupId))).toEqual({ members: [{ clientId: "tried", userData: "its run" }] });
+      await settled(member.leave(id));
       await expect(settled(member.heartbeat(id))).rejects.toMatchObject({ type: "UNKNOWN_MEMBER_ID" });
-      expect(await settled(client.members(groupId))).toEqual({ clientIds: [] });
+      expect(await settled(client.members(groupId))).toEqual({ members: [] });
+    }));
+
+  test("takes the place of a static member without a rebalance, with what that had, and leads once it joins again", () =>
+    use(async ({ client, topic, settled }) => {
+      const groupId = `${topic}-group`;
+      const member = client.member(groupId);
+      const request = (run: string) => ({
+        ...times,
+        protocol,
+        instanceId: "place-1",
+        metadata: subscriptionBytes([topic], run),
+      });
+      const first = await settled(member.join({ ...request("first"), memberId: "" }));
+      if (first.kind === "again") throw new Error("expected a static member, found one that needs an id");
+      expect(first).toMatchObject({ hasReplaced: false, id: { instanceId: "place-1" } });
+      expect(first.others).toMatchObject([{ memberId: first.id.memberId }]);
+      await settled(member.sync(first.id, new Map([[first.id.memberId, share]])));
+      await settled(member.heartbeat(first.id));
+      await settled(member.commit(first.id, [{ topic, partition: 0, offset: 2, metadata: "first" }]));
+
+      const second = await settled(member.join({ ...request("second"), memberId: "" }));
+      if (second.kind === "joined") throw new Error("expected that it has to join again, as it took a leader's place");
+      expect(second).toMatchObject({ hasReplaced: true, member: { instanceId: "place-1" } });
+      const taken = { ...second.member, generation: first.id.generation };
+      expect(await settled(member.sync(taken, new Map()))).toEqual(share);
+      await settled(member.heartbeat(taken));
+      // Others see the run of its place by its subscription alone.
+      const members = [{ clientId: "tried", userData: "second" }];
+      expect(await settled(client.members(groupId))).toEqual({ members });
+
+      const type = "FENCED_INSTANCE_ID";
+      const place = { topic, partition: 0, offset: 3, metadata: "first" };
+      await expect(settled(member.heartbeat(first.id))).rejects.toMatchObject({ type });
+      await expect(settled(member.commit(first.id, [place]))).rejects.toMatchObject({ type });
+      await expect(settled(member.sync(first.id, new Map()))).rejects.toMatchObject({ type });
+      await expect(settled(member.join({ ...request("first"), ...first.id }))).rejects.toMatchObject({ type });
+      await expect(settled(member.leave(first.id))).rejects.toMatchObject({ type });
+
+      const leading = await settled(member.join({ ...request("second"), ...second.member }));
+      if (leading.kind === "again") throw new Error("expected that it leads, found that it has to join again");
+      const { id, others } = leading;
+      expect([id.generation, id.memberId]).toEqual([first.id.generation + 1, second.member.memberId]);
+      expect(others).toMatchObject([{ memberId: id.memberId }]);
+      const other = Buffer.concat([share, share]);
+      expect(await settled(member.sync(id, new Map([[id.memberId, other]])))).toEqual(other);
+      await settled(member.commit(id, [{ topic, partition: 0, offset: 4, metadata: "second" }]));
+      expect(await settled(client.committed(groupId, [{ topic, partition: 0 }]))).toMatchObject([{ offset: 4 }]);
+      // By its instance id alone, as one does that does not know its member id yet.
+      await settled(member.leave({ memberId: "", instanceId: "place-1" }));
+      expect(await settled(client.members(groupId))).toEqual({ members: [] });
+      await expect(settled(member.heartbeat(id))).rejects.toMatchObject({ type: "UNKNOWN_MEMBER_ID" });
     }));
 
   test("gives up what is under way when it is closed", () =>

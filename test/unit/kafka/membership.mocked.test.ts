@@ -10,6 +10,7 @@ class StandIn {
   static made: StandIn[] = [];
   readonly options: MemberOptions;
   isStopped = false;
+  readonly confirms: { answer: () => void; refuse: (error: Error) => void }[] = [];
   readonly commits: { commits: Commit[]; answer: () => void; refuse: (error: Error) => void }[] = [];
 
   constructor(options: MemberOptions) {
@@ -19,6 +20,10 @@ class StandIn {
 
   commit(commits: Commit[]): Promise<void> {
     return new Promise((answer, refuse) => this.commits.push({ commits, answer, refuse }));
+  }
+
+  confirm(): Promise<void> {
+    return new Promise((answer, refuse) => this.confirms.push({ answer, refuse }));
   }
 
   stop(): Promise<void> {
@@ -82,6 +87,7 @@ function joined({ takeOver, unsettled = [] }: { takeOver?: string; unsettled?: F
     signals: {},
     hide: (text: string) => text,
     member: () => ({}),
+    heartbeatInterval: 30,
     onHeld: (feeds: ReadonlySet<Feed>) => held.push([...feeds]),
     onDoubt: () => (disowned += 1),
   } as never);
@@ -163,6 +169,50 @@ test("once the group is another's, nothing more is written, and what is final is
   expect(member.commits[1]!.commits.map(({ feed }) => feed)).toEqual(["c/orders/1"]);
   expect(member.isStopped).toBe(false);
   member.commits[1]!.refuse(new Error("the group rebalances"));
+  await vi.waitFor(() => expect(member.isStopped).toBe(true));
+  expect(held.at(-1)).toEqual([]);
+  await membership.leave();
+});
+
+test("one that took a place claims nothing before the group has confirmed that nobody else has joined since", async () => {
+  const { held, member, membership } = joined();
+  const began = performance.now();
+  member.options.onReplaced();
+  member.options.onAssigned({ orders: [0] });
+  await vi.waitFor(() => expect(member.confirms).toHaveLength(1));
+  expect(performance.now() - began).toBeGreaterThanOrEqual(39);
+  member.confirms[0]!.refuse(new Error("the group rebalances"));
+  await vi.waitFor(() => expect(member.confirms).toHaveLength(2), { timeout: 60_000 });
+  expect(member.commits).toEqual([]);
+  member.confirms[1]!.answer();
+  await vi.waitFor(() => expect(member.commits).toHaveLength(1));
+  member.commits[0]!.answer();
+  await vi.waitFor(() => expect(held).toEqual([["c/orders/0"]]));
+  // Once.
+  member.options.onAssigned({ orders: [0] });
+  await vi.waitFor(() => expect(member.commits).toHaveLength(2));
+  expect(member.confirms).toHaveLength(2);
+  member.commits[1]!.answer();
+  await membership.leave();
+});
+
+test("one whose place was taken reads and writes nothing, and stays a member, until it has joined again", async () => {
+  const { group, held, member, membership, disowned } = joined();
+  member.options.onAssigned({ orders: [0] });
+  await vi.waitFor(() => expect(member.commits).toHaveLength(1));
+  member.commits[0]!.answer();
+  await vi.waitFor(() => expect(held).toHaveLength(1));
+  group.members = [clientId({ ...identity, run: other.run }, 1)];
+  group.partitions = committedBy(identity, 3);
+  member.options.onFenced();
+  expect([held.at(-1), disowned()]).toEqual([[], 1]);
+  await turn();
+  expect(member.isStopped).toBe(false);
+  // What it has written meanwhile is told to the other one.
+  member.options.onAssigned({ orders: [0] });
+  await vi.waitFor(() => expect(member.commits).toHaveLength(2));
+  expect(member.commits[1]!.commits).toMatchObject([{ feed: "c/orders/0", offset: 5 }]);
+  member.commits[1]!.answer();
   await vi.waitFor(() => expect(member.isStopped).toBe(true));
   expect(held.at(-1)).toEqual([]);
   await membership.leave();

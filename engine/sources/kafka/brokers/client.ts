@@ -51,19 +51,33 @@ export interface CommittedPartition extends TopicPartition {
   isByConsumer: boolean;
 }
 
-/** The members of a group, as client ids; or why they cannot be read. `isAbsent`: no group that is known has its name. */
-export type GroupMembers = { clientIds: string[] } | { unreadable: string; isAbsent?: boolean };
+/** A member of a group as others see it. */
+export interface GroupMember {
+  /** Of a static member: that of the first client which had its place. */
+  clientId: string;
+  /** What its subscription says beside the topics, in a group that is not about to share out; empty where nothing. */
+  userData: string;
+}
+
+/** The members of a group; or why they cannot be read. `isAbsent`: no group that is known has its name. */
+export type GroupMembers = { members: GroupMember[] } | { unreadable: string; isAbsent?: boolean };
 
 /** A member as its group knows it. */
-export interface MemberId {
+export interface MemberName {
+  /** Empty before the group has given one. */
   memberId: string;
+  /** Of a static member (KIP-345): who joins with it takes the place of whoever has it, also of one that was killed. */
+  instanceId?: string | undefined;
+}
+
+/** A member that takes part. */
+export interface MemberId extends MemberName {
   /** Counts how often the group has shared its partitions out. */
   generation: number;
 }
 
-export interface JoinRequest {
-  /** Empty before the group has given one. */
-  memberId: string;
+/** With an instance id it is a static member, where the broker knows such ones (Kafka 2.3). */
+export interface JoinRequest extends MemberName {
   /** Milliseconds. */
   sessionTimeout: number;
   rebalanceTimeout: number;
@@ -72,10 +86,12 @@ export interface JoinRequest {
   metadata: Buffer;
 }
 
-/** The place of a member in its group; or the id with which it has to join again. `others`: of the one that shares out: all members. */
-export type Joined =
-  | { kind: "again"; memberId: string }
-  | { kind: "joined"; id: MemberId; others: readonly { memberId: string }[] | undefined };
+/** `hasReplaced`: it took the place of another one, which hears so with its next request. */
+export type Joined = { hasReplaced: boolean } & (
+  | /** It has to join again, by this name. */ { kind: "again"; member: MemberName }
+    /** `others`: of the one that shares out: all members. */
+  | { kind: "joined"; id: MemberId; others: readonly { memberId: string }[] | undefined }
+);
 
 /** An offset to commit. */
 export interface CommitPlace extends TopicPartition {
@@ -95,7 +111,8 @@ export interface MemberClient {
   sync(id: MemberId, assignments: ReadonlyMap<string, Buffer>): Promise<Buffer>;
   heartbeat(id: MemberId): Promise<void>;
   commit(id: MemberId, places: readonly CommitPlace[]): Promise<void>;
-  leave(memberId: string): Promise<void>;
+  /** Without a member id: whoever has the instance id, as a join may be under way that brought it one. */
+  leave(member: MemberName): Promise<void>;
 }
 
 /**

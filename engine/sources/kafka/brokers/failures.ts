@@ -108,13 +108,15 @@ export function needsOperator(error: unknown): boolean {
 }
 
 /**
- * What the coordinator says of a member in place of an answer: the group does not know it (any more), or shares its partitions
- * out anew; undefined where the error is another one.
+ * What the coordinator says of a member in place of an answer: the group does not know it (any more), has given its place to
+ * another process, or shares its partitions out anew; undefined where the error is another one.
  */
-export function groupErrorOf(error: unknown): "unknown" | "rebalances" | undefined {
+export function groupErrorOf(error: unknown): "unknown" | "fenced" | "rebalances" | undefined {
   switch (rootOf(error).type) {
     case "UNKNOWN_MEMBER_ID":
       return "unknown";
+    case "FENCED_INSTANCE_ID":
+      return "fenced";
     case "ILLEGAL_GENERATION":
     case "REBALANCE_IN_PROGRESS":
       return "rebalances";

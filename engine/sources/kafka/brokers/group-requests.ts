@@ -6,6 +6,7 @@ import {
   type CommittedOffsets,
 } from "../protocol/committed-offsets.ts";
 import { consumerGroupDescribe, consumerGroupBody, decodeConsumerGroup } from "../protocol/consumer-group.ts";
+import { subscribedUserData } from "../protocol/assignment.ts";
 import type { GroupMembers, TopicPartition } from "./client.ts";
 import { coordinatorMoved } from "./coordinator.ts";
 import { kafkajs } from "./kafkajs.ts";
@@ -58,9 +59,15 @@ interface FetchedOffsets {
   errorCode?: number;
 }
 
+interface DescribedMember {
+  memberId: string;
+  clientId: string;
+  memberMetadata: Buffer;
+}
+
 /** As kafkajs reads a DescribeGroups response. */
 interface DescribedGroups {
-  groups: { errorCode: number; state: string; members: { clientId: string }[] }[];
+  groups: { errorCode: number; state: string; members: DescribedMember[] }[];
 }
 
 /**
@@ -68,20 +75,32 @@ interface DescribedGroups {
  * consumer protocol of KIP-848, as one that is `Dead` and has no members.
  */
 export async function membersOf(broker: Broker, groupId: string): Promise<GroupMembers> {
-  const { groups } = await ask<DescribedGroups>(broker, "DescribeGroups", { groupIds: [groupId] });
-  const [group] = groups;
+  const group = await describe(broker, groupId);
   if (group === undefined) return { unreadable: notDescribed };
-  if (group.errorCode !== 0) throw brokerError(group.errorCode);
-  const clientIds = group.members.map(({ clientId }) => clientId);
+  const members = group.members.map(({ clientId, memberMetadata }) => {
+    return { clientId, userData: subscribedUserData(memberMetadata) };
+  });
   // A broker that does not know the other protocol has no such groups.
-  if (group.state !== "Dead" || !speaks(broker, consumerGroupDescribe)) return { clientIds };
+  if (group.state !== "Dead" || !speaks(broker, consumerGroupDescribe)) return { members };
   const found = await askOwn(broker, consumerGroupDescribe, consumerGroupBody(groupId), decodeConsumerGroup);
   if (found === undefined) return { unreadable: notDescribed };
-  if (found.errorCode === 0) return { clientIds: found.clientIds };
+  if (found.errorCode === 0) return { members: found.clientIds.map((clientId) => ({ clientId, userData: "" })) };
   if (coordinatorMoved.has(found.errorCode)) throw brokerError(found.errorCode);
   if (found.errorCode === unknownGroup)
     return { unreadable: "no group of a kind that is known has this name", isAbsent: true };
   return { unreadable: found.errorMessage ?? brokerError(found.errorCode).message };
+}
+
+/** The ids of the members of a group of the classic protocol. */
+export async function memberIdsOf(broker: Broker, groupId: string): Promise<string[]> {
+  return (await describe(broker, groupId))?.members.map(({ memberId }) => memberId) ?? [];
+}
+
+async function describe(broker: Broker, groupId: string): Promise<DescribedGroups["groups"][0] | undefined> {
+  const { groups } = await ask<DescribedGroups>(broker, "DescribeGroups", { groupIds: [groupId] });
+  const [group] = groups;
+  if (group !== undefined && group.errorCode !== 0) throw brokerError(group.errorCode);
+  return group;
 }
 
 const notDescribed = "the broker does not describe the group";

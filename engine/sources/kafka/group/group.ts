@@ -5,6 +5,7 @@ import { divergences, type ReadUpTo } from "../brokers/divergences.ts";
 import { askLeaders } from "../brokers/leaders.ts";
 import { kafkaFeed, partitionOf } from "../positions/feed.ts";
 import type { GroupState, PartitionState } from "../positions/group-state.ts";
+import { memberOf } from "./identity.ts";
 
 /** Reads topics and a consumer group without being a member of it. */
 export class Group {
@@ -133,8 +134,11 @@ function committedIn(
   return { committed: { offset, metadata, isByConsumer } };
 }
 
-/** Undefined where they cannot be read. A group that nobody knows has no members, unless it has committed something. */
+/** As client ids; undefined where they cannot be read. A group that nobody knows has no members, unless it has committed something. */
 function membersIn(found: GroupMembers, committed: readonly CommittedPartition[]): string[] | undefined {
-  if ("clientIds" in found) return found.clientIds;
+  // The client id of a static member may be that of an earlier run, whose place this one took.
+  if ("members" in found) {
+    return found.members.map(({ clientId, userData }) => (memberOf(userData) === undefined ? clientId : userData));
+  }
   return found.isAbsent === true && committed.length === 0 ? [] : undefined;
 }

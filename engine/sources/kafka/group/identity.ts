@@ -37,6 +37,14 @@ export function clientId({ dataDir, run }: Claim, member: number): string {
   return `sluice-consumer-${dataDir}-${run}-${member}`;
 }
 
+/**
+ * The name of a member in the group over all runs of a data dir: a run that starts while the group still waits for one that
+ * was killed takes its place.
+ */
+export function instanceId({ dataDir }: Pick<Claim, "dataDir">, member: number): string {
+  return `sluice-${dataDir}-${member}`;
+}
+
 /** The run of a live member; undefined where it is another application. */
 export function memberOf(client: string): Claim | undefined {
   const found = /^sluice-consumer-([0-9a-f]{16})-([0-9a-f]{8})-\d+$/.exec(client);

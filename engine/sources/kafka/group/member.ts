@@ -2,7 +2,7 @@ import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import { waitAtMost } from "../../../flow/wait-at-most.ts";
-import type { KafkaClient, Joined, MemberClient, MemberId } from "../brokers/client.ts";
+import type { KafkaClient, Joined, MemberClient, MemberId, MemberName } from "../brokers/client.ts";
 import { groupErrorOf } from "../brokers/failures.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
 import { partitionOf } from "../positions/feed.ts";
@@ -20,10 +20,18 @@ export interface MemberOptions {
   /** Of the pipeline, by which it leaves also while it joins. */
   leaving: KafkaClient;
   groupId: string;
+  /** Its name in the group over all runs, where brokers know static members. */
+  instanceId: string;
+  /** Tells others its run. */
+  clientId: string;
   topics: readonly string[];
   settings: KafkaSettings;
   /** Called when the group has assigned these partitions, by topic; maybe again with the same ones. */
   onAssigned: (partitions: Assignment) => void;
+  /** Called when it has taken the place of another one, which may be a process that runs. */
+  onReplaced: () => void;
+  /** Called when another process has taken its place, and its partitions: it joins again, and replaces nobody. */
+  onFenced: () => void;
   /** Called when nothing was heard for a session: the group may have given the partitions to others. */
   onSilence: () => void;
   /** Called when the coordinator does not answer it, or refuses it: with the error, and the number of attempts that failed. */
@@ -61,8 +69,9 @@ export class Member {
   readonly #client: MemberClient;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
-  /** Its name in the group; empty before it was given one, and when that is not known there any more. */
-  #memberId = "";
+  /** Its name in the group; without a member id before it was given one, and when that is not known there any more. */
+  #name: MemberName;
+  #isFenced = false;
   /** Undefined while it is no member. */
   #id: MemberId | undefined;
   /** When the last request was sent that the coordinator took as one of this member, by the monotonic clock in milliseconds. */
@@ -76,17 +85,27 @@ export class Member {
   constructor(options: MemberOptions) {
     this.#options = options;
     this.#client = options.client.member(options.groupId);
+    this.#name = this.#new;
     this.#running = this.#run();
   }
 
   /** Throws what the client throws: a member cannot commit partitions that it has lost. */
   async commit(commits: readonly Commit[]): Promise<void> {
+    const places = commits.map(({ feed, offset, metadata }) => ({ ...partitionOf(feed), offset, metadata }));
+    await this.#asMember((id) => this.#client.commit(id, places));
+  }
+
+  /** Resolves where the group goes on as this member knows it. Throws what the client throws. */
+  async confirm(): Promise<void> {
+    await this.#asMember((id) => this.#client.heartbeat(id));
+  }
+
+  async #asMember(ask: (id: MemberId) => Promise<void>): Promise<void> {
     const id = this.#id;
     if (id === undefined) throw new Error("expected a member of the group, found none: it joins again");
     const sent = performance.now();
-    const places = commits.map(({ feed, offset, metadata }) => ({ ...partitionOf(feed), offset, metadata }));
     try {
-      await this.#client.commit(id, places);
+      await ask(id);
       this.#hear(sent);
     } catch (error) {
       // It hears what that means with its next heartbeat, which need not wait.
@@ -101,7 +120,7 @@ export class Member {
     clearTimeout(this.#session);
     const { leaving, groupId, client } = this.#options;
     // Also while it joins: then the coordinator takes the place back that it was about to get.
-    const left = this.#memberId === "" ? Promise.resolve() : leaving.member(groupId).leave(this.#memberId);
+    const left = leaving.member(groupId).leave(this.#name);
     await waitAtMost(
       longestLeave,
       left.catch(() => undefined),
@@ -127,12 +146,26 @@ export class Member {
     }
   }
 
-  /** Whether the group shares out anew, or does not know this member (any more): then it joins at once. */
+  /** Who was fenced comes back without an instance id: two processes would take the place from each other for ever. */
+  get #new(): MemberName {
+    return { memberId: "", instanceId: this.#isFenced ? undefined : this.#options.instanceId };
+  }
+
+  /** Whether the group shares out anew, or this member has no place in it (any more): then it joins at once. */
   #isForgotten(error: unknown): boolean {
     const kind = groupErrorOf(error);
+    if (kind === "fenced") {
+      const wasStatic = !this.#isFenced;
+      this.#isFenced = true;
+      this.#name = this.#new;
+      this.#id = undefined;
+      clearTimeout(this.#session);
+      this.#options.onFenced();
+      return wasStatic;
+    }
     if (kind === "unknown") {
-      const wasKnown = this.#memberId !== "";
-      this.#memberId = "";
+      const wasKnown = this.#name.memberId !== "";
+      this.#name = this.#new;
       // Another time it waits: a group that knows no member that it has just named would be asked in a tight loop.
       return wasKnown;
     }
@@ -143,11 +176,11 @@ export class Member {
     const { onAssigned, onAnswer } = this.#options;
     let joined = await this.#joinOnce();
     while (joined.kind === "again") {
-      this.#memberId = joined.memberId;
+      this.#name = joined.member;
       joined = await this.#joinOnce();
     }
     const { id, others } = joined;
-    this.#memberId = id.memberId;
+    this.#name = { memberId: id.memberId, instanceId: id.instanceId };
     this.#hear(performance.now());
     const shares = others && (await this.#share(others.map(({ memberId }) => memberId)));
     const assignment = decodeAssignment(await this.#client.sync(id, shares?.bytes ?? new Map()));
@@ -159,12 +192,15 @@ export class Member {
     onAssigned(assignment);
   }
 
-  #joinOnce(): Promise<Joined> {
-    const { topics, settings } = this.#options;
+  async #joinOnce(): Promise<Joined> {
+    const { clientId, topics, settings, onReplaced } = this.#options;
     const { sessionTimeout } = settings;
     const rebalanceTimeout = Math.max(sessionTimeout, leastRebalance);
-    const metadata = subscriptionBytes(topics);
-    return this.#client.join({ memberId: this.#memberId, sessionTimeout, rebalanceTimeout, protocol, metadata });
+    const metadata = subscriptionBytes(topics, clientId);
+    const times = { sessionTimeout, rebalanceTimeout };
+    const joined = await this.#client.join({ ...this.#name, ...times, protocol, metadata });
+    if (joined.hasReplaced) onReplaced();
+    return joined;
   }
 
   /** What each member gets, and of how many partitions that is. */

@@ -9,7 +9,7 @@ import { oneLine } from "../../../peers/foreign-text.ts";
 import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { kafkaPartition, partitionText } from "../positions/feed.ts";
 import type { GroupState, PartitionState } from "../positions/group-state.ts";
-import { claimOf, claimText, type KafkaIdentity } from "./identity.ts";
+import { claimOf, claimText, memberOf, type KafkaIdentity } from "./identity.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Commit, Member, type MemberOptions } from "./member.ts";
 import type { Opening } from "./opening.ts";
@@ -32,13 +32,17 @@ export interface MembershipOptions {
   /** Removes secrets from the names of foreign members. */
   hide: Hide;
   /** What a member needs, by its number from 1. */
-  member(number: number): Omit<MemberOptions, "onAssigned" | "onFailure" | "onAnswer" | "onSilence">;
+  member(number: number): Omit<MemberOptions, `on${string}`>;
+  /** Milliseconds between two heartbeats of a member. */
+  heartbeatInterval: number;
   /** Called with the partitions that may be read from now on; no others may. */
   onHeld: (feeds: ReadonlySet<Feed>) => void;
   /** Called when the group belongs to another Sluice, or may by now: nothing more may be written before that was looked at. */
   onDoubt: () => void;
 }
 
+/** The share of the time between two heartbeats that a few answers of the brokers may take. */
+const answerShare = 1 / 3;
 /** How long the group is not left because of a last commit, in milliseconds. */
 const lastWait = 1_000;
 
@@ -58,6 +62,8 @@ export class Membership {
   #isClosed = false;
   readonly #claims = new Mutex();
   #rejoining: Promise<void> | undefined;
+  /** Where a place was taken: when its former member has surely heard of it, by the monotonic clock in milliseconds. */
+  #aloneFrom: number | undefined;
 
   constructor(options: MembershipOptions) {
     this.#options = options;
@@ -72,6 +78,10 @@ export class Membership {
         onAssigned: (partitions) => this.#assigned(member, this.#feedsOf(partitions)),
         onFailure: (error, attempt) => failures.note(who, error, attempt),
         onAnswer: () => failures.clear(who),
+        onReplaced: () => {
+          this.#aloneFrom = performance.now() + (1 + answerShare) * this.#options.heartbeatInterval;
+        },
+        onFenced: () => this.#fenced(member),
         onSilence: () => {
           this.#options.onDoubt();
           this.#assigned(member, []);
@@ -124,6 +134,11 @@ export class Membership {
   #assigned(member: Member, feeds: readonly Feed[]): void {
     if (this.#isClosed) return;
     this.#held.set(member, feeds);
+    if (this.#aloneFrom !== undefined) {
+      // One that has joined as well is about to look at the group, and to commit.
+      const looked = performance.now() + answerShare * this.#options.heartbeatInterval;
+      this.#aloneFrom = Math.max(this.#aloneFrom, looked);
+    }
     const current = this.#begin();
     this.#claims.run(() => this.#claim(current)).catch(() => undefined);
   }
@@ -145,7 +160,7 @@ export class Membership {
     for (let attempt = 1; isCurrent(); attempt += 1) {
       const claimed = await retryWhile(
         isCurrent,
-        () => this.#claimOnce(isCurrent),
+        () => this.#claimOnce(current),
         async (error, failed) => {
           if (!isCurrent()) return;
           failures.note("the consumer group", error, failed);
@@ -166,8 +181,10 @@ export class Membership {
   }
 
   /** Resolves with the partitions that have no place yet, as they have no leader; undefined where the group is not ours. */
-  async #claimOnce(isCurrent: () => boolean): Promise<{ unplaced: PartitionState[] } | undefined> {
+  async #claimOnce(current: AbortSignal): Promise<{ unplaced: PartitionState[] } | undefined> {
     const { opening, positions, failures } = this.#options;
+    const isCurrent = (): boolean => !current.aborted;
+    await this.#alone(current);
     const state = await opening.read();
     if (!isCurrent()) return undefined;
     const judged = judge(state, opening.known, false);
@@ -264,23 +281,47 @@ export class Membership {
   }
 
   /**
+   * Called when another process took the place of a member. Nothing is read, and nothing is written before it was looked whose
+   * the group is. That is decided when it has joined again: only then it can commit what is final before it leaves.
+   */
+  #fenced(member: Member): void {
+    if (this.#isClosed) return;
+    this.#options.onDoubt();
+    this.#held.set(member, []);
+    this.#begin();
+    this.#hold(new Set());
+  }
+
+  /**
+   * Waits where the place of another member was taken. That may be no ghost but a process that runs on a copy of the data
+   * dir: it hears of it with its next heartbeat, joins again, and commits what it has written; the claims look at that.
+   */
+  async #alone(current: AbortSignal): Promise<void> {
+    if (this.#aloneFrom === undefined) return;
+    await sleep(Math.max(0, this.#aloneFrom - performance.now()), current);
+    if (current.aborted) return;
+    await Promise.all([...this.#held.keys()].map((member) => member.confirm()));
+    this.#aloneFrom = undefined;
+  }
+
+  /**
    * Called when another Sluice owns the group, which stands so: writes and reads nothing, leaves it, and joins again when the
    * group is ours.
    */
   async #waitForOwnership(text: string, state: GroupState): Promise<void> {
-    const { opening, signals, onDoubt } = this.#options;
+    const { opening, signals, onDoubt, identity } = this.#options;
     onDoubt();
     await this.#commitOwn(state);
     const left = await this.#leaveGroup();
     let reason = text;
     for (let attempt = 1; !left.aborted; attempt += 1) {
       await opening.wait({ class: "owner", text: reason }, attempt, signals);
-      const judged = await opening.read().then(
-        (now) => judge(now, opening.known, false),
-        () => undefined,
-      );
+      const now = await opening.read().catch(() => undefined);
+      const judged = now && judge(now, opening.known, false);
       if (judged?.kind === "owner") reason = judged.text;
       if (judged?.kind !== "ours" || left.aborted) continue;
+      // While a group shares out, a place whose member was replaced shows an earlier run; here all have left.
+      if (now?.members?.some((client) => memberOf(client)?.dataDir === identity.dataDir) === true) continue;
       opening.pauseEnded();
       this.join();
       return;

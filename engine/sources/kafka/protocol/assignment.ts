@@ -1,4 +1,5 @@
 import { FieldReader } from "./field-reader.ts";
+import { Unreadable } from "./unreadable.ts";
 
 /** The partitions of a member, by topic. */
 export type Assignment = Readonly<Record<string, number[]>>;
@@ -6,9 +7,24 @@ export type Assignment = Readonly<Record<string, number[]>>;
 const version = 0;
 const headBytes = 2;
 
-/** What a member subscribes to, as the consumer protocol of groups has it. */
-export function subscriptionBytes(topics: readonly string[]): Buffer {
-  return Buffer.concat([int16(version), int32(topics.length), ...topics.map(text), int32(0)]);
+/** What a member subscribes to, as the consumer protocol of groups has it; with `userData`, which others see. */
+export function subscriptionBytes(topics: readonly string[], userData = ""): Buffer {
+  const own = Buffer.from(userData);
+  return Buffer.concat([int16(version), int32(topics.length), ...topics.map(text), int32(own.length), own]);
+}
+
+/** The user data of a subscription of any version; empty where there is none, or it is no subscription. */
+export function subscribedUserData(bytes: Buffer): string {
+  if (bytes.length < headBytes) return "";
+  const reader = new FieldReader("subscription", bytes);
+  try {
+    reader.int16("version");
+    reader.list("topics", () => reader.text("topic"));
+    return reader.bytes("user data").toString();
+  } catch (error) {
+    if (error instanceof Unreadable) return "";
+    throw error;
+  }
 }
 
 /** The partitions of a member, as the consumer protocol of groups has it. */
