@@ -1,4 +1,4 @@
-/** Faults of consumer groups: members that are not Sluice, and what operators do to offsets. */
+/** Faults of consumer groups: members that are not Sluice, a Sluice that dies, and what operators do to offsets. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "../patience.ts";
 import { type BrokerFault, safe } from "./fault.ts";
@@ -95,7 +95,19 @@ async function resetOffsets(scene: BrokerScene): Promise<void> {
   });
 }
 
+/** Less than a session: the next run waits for no member of the last one. */
+const patienceAfterKill = 20_000;
+
+async function killSluice(scene: BrokerScene): Promise<void> {
+  const { pipeline, problems, random } = scene;
+  await sleep(random.below(4_000));
+  await scene.restart("SIGKILL");
+  const left = await pipeline.unwritten(scene.daemon, [0, 1, 2, 3], patienceAfterKill);
+  if (left > 0) problems.push(`${left} messages unread ${patienceAfterKill / 1_000} s after Sluice was killed`);
+}
+
 export const groupFaults: readonly BrokerFault[] = [
+  { name: "Sluice is killed", times: 6, plans: [safe], isRepeated: true, befall: killSluice },
   beside("KIP-848", "the pipeline is stopped and resumed", 10),
   beside("KIP-848", "Sluice restarts", 6),
   beside("KIP-848", "nothing else", 4),
