@@ -54,6 +54,8 @@ const connect = Object.assign(new Error("Connection error: connect ECONNREFUSED 
 const connection = (message: string, of: object = {}): Error =>
   Object.assign(new Error(message), { name: "KafkaJSConnectionError", broker: "kafka-1:9092", ...of });
 
+const loader = { clientId: "loader", userData: "" };
+
 /** Why a pipeline cannot go on where another group ends, by what its coordinator says of it. */
 function adopting(members: GroupMembers, committed = [{ ...partitionOf(feed), offset: 7 }]): Promise<unknown> {
   const client = { members: () => members, committed: () => committed } as unknown as KafkaClient;
@@ -112,11 +114,11 @@ export const sources: PauseSection = {
     source("something else than a broker answers at the port", "fetch", () =>
       thrownBy(() => new Answers().read(Buffer.from("HTTP/1.1 400 Bad Request"), 4, () => undefined)),
     ),
-    source("the group to adopt has members", "offsets", () => adopting({ clientIds: ["loader-1", "loader-2"] })),
+    source("the group to adopt has members", "offsets", () => adopting({ members: [loader, loader] })),
     source("the group to adopt has a member that cannot be read", "offsets", () =>
       adopting({ unreadable: "the broker does not describe the group" }),
     ),
-    source("the group to adopt has no offsets", "offsets", () => adopting({ clientIds: [] }, [])),
+    source("the group to adopt has no offsets", "offsets", () => adopting({ members: [] }, [])),
     source("a broker lags after a topic was created again", "offsets", () => {
       const ids = new TopicIds({ "cluster/orders": ["a1", "b2"] });
       return thrownBy(() => ids.saw("cluster", new Map([["orders", "a1"]])));

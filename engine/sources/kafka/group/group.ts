@@ -75,8 +75,8 @@ export class Group {
     const group = `adopt_group: consumer group ${groupId}`;
     if (committed.length === 0)
       throw new Error(`${group} has no offsets of topic ${places[0]!.topic}: name another one, or none`);
-    if (!("clientIds" in members)) throw new Error(`${group} has members that cannot be read: ${members.unreadable}`);
-    const { length } = members.clientIds;
+    if (!("members" in members)) throw new Error(`${group} has members that cannot be read: ${members.unreadable}`);
+    const { length } = members.members;
     if (length > 0)
       throw new Error(
         `${group} has ${length === 1 ? "a member" : `${length} members`}: end what reads there, to go on where it ends`,
