@@ -21,7 +21,7 @@ export async function warmUp(): Promise<void> {
   const event = { key: "a", fate: "row", part: 1 } as const;
   const story = sources.map((_, pipeline): Happening => ({ kind: "send", pipeline, events: [event] }));
   const killed: Happening = { kind: "process is killed", milliseconds: 10, isMended: false };
-  await live({ pipelines, threads: 1, seed: 1 }, [...story, killed, ...story]);
+  await live({ pipelines, threads: 1, brokers: 2, seed: 1 }, [...story, killed, ...story]);
   met.clear();
 }
 

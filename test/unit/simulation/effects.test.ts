@@ -42,5 +42,7 @@ test("lines of the log tell effects, with how often", () => {
     ["row excluded", 1],
   ]);
   expect(effectsOf("Events were written to the dead-letter queue.", { count: 3 })).toEqual([["dead letter", 3]]);
+  const reason = "partition 1 of topic orders: expected a leader, found none";
+  expect(effectsOf("Pipeline is paused.", { reason })).toEqual([["paused for a leader", 1]]);
   expect(effectsOf("A revision was read.", {})).toEqual([]);
 });

@@ -145,6 +145,14 @@ export class SimulatedClickHouse {
     if (table !== undefined) table.onceBegun = { at: table.begun + kth, work };
   }
 
+  /** Nothing more is done at a later part. */
+  disarm(): void {
+    const { table } = this;
+    if (table === undefined) return;
+    table.onceWritten = undefined;
+    table.onceBegun = undefined;
+  }
+
   /** The server's clock, in milliseconds since the epoch. */
   get now(): number {
     return Date.now() + this.#skew;

@@ -87,6 +87,11 @@ export class SimulatedKafka {
     for (const node of this.#cluster.nodes) this.#brokers.set(node, this.#broker(node));
   }
 
+  /** The nodes that run. */
+  get running(): number[] {
+    return this.#cluster.nodes.filter((node) => this.#cluster.isRunning(node));
+  }
+
   /** How it is reached. */
   get connection(): KafkaConnection {
     const brokers = this.#cluster.nodes.map((node) => this.address(node));
@@ -196,6 +201,12 @@ export class SimulatedKafka {
   /** The node that leads a partition; -1 where none does. */
   leader(topic: string, partition: number): number {
     return this.#partition(topic, partition).leader;
+  }
+
+  /** A node is elected that has all records, which may be the one that leads; -1: none leads from now on. */
+  elect(topic: string, partition: number, node: number): void {
+    this.#happened(node === -1 ? "leader lost" : "leader elected");
+    this.#cluster.elect(this.#partition(topic, partition), node);
   }
 
   moveLeader(topic: string, partition: number, node: number): void {

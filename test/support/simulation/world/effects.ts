@@ -30,6 +30,13 @@ export const effects = {
   "take-over": 12,
   "owner checked": 4,
   "offsets skipped": 0.5,
+  "reader told of an election": 13,
+  "cut log skipped": 7,
+  "message in place of a cut one": 35,
+  "paused for a leader": 28,
+  "event read beside no leader": 175,
+  "members that cannot be read": 40,
+  "offset of another ignored": 80,
   "thread died": 20,
   "clock step held": 10,
   "event refused": 130,
@@ -66,8 +73,17 @@ const sentences: Readonly<Record<string, (fields: Record<string, unknown>) => [E
     ...(kind === "row" ? [["row excluded", 1] as [Effect, number]] : []),
   ],
   "Batch was written to the table, but not to a materialized view that fails.": () => [["view error ignored", 1]],
-  "Pipeline is paused.": ({ reason }) =>
-    String(reason).includes("async_insert") ? [["paused for async_insert", 1]] : [],
+  "Pipeline is paused.": ({ reason }) => {
+    if (String(reason).includes("async_insert")) return [["paused for async_insert", 1]];
+    return String(reason).includes("expected a leader, found none") ? [["paused for a leader", 1]] : [];
+  },
+  "The log of a partition ends before the next offset to read. Reading goes on at its end; it is unknown how many events the log lost, or received since below that end.":
+    () => [["cut log skipped", 1]],
+  "Other applications are members of the consumer group: Sluice does not read their partitions.": ({ members }) =>
+    String(members).includes("members that cannot be read") ? [["members that cannot be read", 1]] : [],
+  "Another application committed an offset in the consumer group; the offset is ignored.": () => [
+    ["offset of another ignored", 1],
+  ],
   "The consumer group is taken over from another run; pending batches that the other run may have read are given up.":
     () => [["take-over", 1]],
   "The process was frozen, or its clock was set: nothing is written until the owner of the consumer group is confirmed.":

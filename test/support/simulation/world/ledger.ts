@@ -51,9 +51,12 @@ export class Ledger {
     for (const event of this.of(pipeline)) if (event.fate === "constraint") event.mayBeDoubled = true;
   }
 
-  /** Whatever of a pipeline was sent so far may be lost from now on. */
-  forgive(pipeline: number): void {
-    for (const event of this.of(pipeline)) event.mayBeLost = true;
+  /** Whatever of a pipeline was sent so far may be lost from now on. `isAll`: or be there twice. */
+  forgive(pipeline: number, { isAll = false } = {}): void {
+    for (const event of this.of(pipeline)) {
+      event.mayBeLost = true;
+      if (isAll) event.mayBeDoubled = true;
+    }
   }
 }
 

@@ -16,6 +16,8 @@ export interface PipelineShape {
 
 /** What its file says at the moment. */
 export interface PipelineFile {
+  /** Where the nodes of Kafka are. */
+  brokers: readonly string[];
   isThere: boolean;
   state: "Running" | "Stopped" | "Terminated";
   max_batch_size: number;
@@ -30,7 +32,7 @@ export interface PipelineFile {
 /** How long dedup remembers a key, in milliseconds. */
 export const dedupWindow = 600_000;
 
-export const firstFile: PipelineFile = {
+export const firstFile: Omit<PipelineFile, "brokers"> = {
   isThere: true,
   state: "Running",
   max_batch_size: 4,
@@ -49,9 +51,6 @@ export function pipelineId(index: number): string {
 export function clickHouseHost(index: number): string {
   return `10.0.0.${index + 1}`;
 }
-
-/** The first broker of the world's Kafka. */
-const kafkaAddress = "kafka-1:9092";
 
 /** Partitions of each topic. A pipeline that reads from Kafka reads the topic with its own id as name. */
 export const partitions = 2;
@@ -96,7 +95,7 @@ export function fileText(index: number, shape: PipelineShape, file: PipelineFile
     version: "v3",
     pipeline_id: id,
     name: id,
-    sources: sourcesOf(index, shape),
+    sources: sourcesOf(index, shape, file),
     ...(isJoin ? { join } : { transforms: transformsOf(shape, file) }),
     sink: {
       type: "clickhouse",
@@ -141,27 +140,27 @@ const join = {
   ],
 };
 
-function kafkaSource(source_id: string, topic: string): object {
+function kafkaSource(source_id: string, topic: string, { brokers }: PipelineFile): object {
   return {
     type: "kafka",
     source_id,
-    connection_params: { brokers: [kafkaAddress], protocol: "PLAINTEXT" },
+    connection_params: { brokers, protocol: "PLAINTEXT" },
     topic,
     consumer_group_initial_offset: "earliest",
     schema_fields: fields,
   };
 }
 
-function sourcesOf(index: number, { source }: PipelineShape): object[] {
+function sourcesOf(index: number, { source }: PipelineShape, file: PipelineFile): object[] {
   switch (source) {
     case "webhook":
       return [{ type: "webhook", source_id: "events", schema_fields: fields }];
     case "otlp":
       return [{ type: "otlp.logs", source_id: "events" }];
     case "kafka":
-      return [kafkaSource("events", pipelineId(index))];
+      return [kafkaSource("events", pipelineId(index), file)];
     default:
-      return [kafkaSource("events", pipelineId(index)), kafkaSource("partners", rightTopic(index))];
+      return [kafkaSource("events", pipelineId(index), file), kafkaSource("partners", rightTopic(index), file)];
   }
 }
 

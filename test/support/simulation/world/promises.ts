@@ -103,11 +103,12 @@ function strangers({ shape, sent, rows }: Outcome): string[] {
 function viewBreaches({ shape, sent, rows, view, said }: Outcome): string[] {
   if (view === undefined || (said.get(uncertain) ?? 0) > 0 || (said.get(withoutView) ?? 0) > 0) return [];
   const [inTable, inView] = [counted(rows.map(({ id }) => id)), counted(view.rows)];
-  const found = sent.flatMap(({ id, mayBeDoubled = false }) => {
+  const found = sent.flatMap(({ id, mayBeDoubled = false, mayBeLost = false }) => {
     const [of, has] = [inTable.get(id) ?? 0, inView.get(id) ?? 0];
     if (has > Math.max(1, of) && !mayBeDoubled) return [`doubled in the view: ${id}: ${has} rows of ${of}`];
     // A batch of the table alone, as its view failed, is not completed by another Sluice that takes its pipeline over.
-    const mayLack = view.mayLack || mayBeDoubled;
+    // Nor can one whose events are gone from their topic.
+    const mayLack = view.mayLack || mayBeDoubled || mayBeLost;
     return has < Math.min(1, of) && !mayLack ? [`lost in the view: ${id}: ${has} rows of ${of}`] : [];
   });
   return found.map((text) => `${text} (${shape.target.engine})`);

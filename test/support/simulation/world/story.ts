@@ -8,6 +8,8 @@ export interface WorldShape {
   pipelines: PipelineShape[];
   /** Threads that run the pipelines. */
   threads: number;
+  /** Nodes of its Kafka. */
+  brokers: number;
   /** What every draw of the world comes from. */
   seed: number;
 }
@@ -61,7 +63,19 @@ export type Happening =
   | { kind: "broker is down"; milliseconds: number }
   /** The pipeline goes to the other one of two Sluices, while this one runs on, or has just been killed. */
   | { kind: "another Sluice takes over"; pipeline: number; isKilled: boolean }
-  | { kind: "topic is cut"; pipeline: number; by: "truncation" | "retention" | "deletion" };
+  | { kind: "topic loses events"; pipeline: number; by: "retention" | "deletion" }
+  /** Of some partition; one that is not clean cuts its log, and other messages come to the same offsets. */
+  | { kind: "leader is elected"; pipeline: number; isClean: boolean }
+  /** Some partition has none for so long. */
+  | { kind: "no leader"; pipeline: number; milliseconds: number; isClean: boolean }
+  /** When all is mended and at rest, some partition has no leader: the others have to be read, whatever comes meanwhile. */
+  | { kind: "others are led"; pipeline: number; meanwhile: Meanwhile }
+  /** What a pipeline does about events that are lost. */
+  | { kind: "loss is decided"; pipeline: number; on_lost: "pause" | "skip" }
+  /** A consumer by the protocol of KIP-848 is in the group for so long, and commits. */
+  | { kind: "another consumer"; pipeline: number; isReadable: boolean; isOld: boolean; milliseconds: number };
+
+export type Meanwhile = "nothing" | "edit" | "rebalance" | "restart" | "kill";
 
 type BrokerRequest = "Fetch" | "ListOffsets" | "Metadata" | "OffsetCommit" | "OffsetFetch" | "JoinGroup" | "Heartbeat";
 type BrokerTrouble = "not leader" | "empty" | "slow" | "cut" | "silent";
@@ -71,6 +85,7 @@ type DiskCallName = "open" | "write" | "datasync" | "sync" | "syncFolder" | "ren
 const pipeline = fc.nat({ max: 2 });
 const milliseconds = fc.constantFrom(1, 5, 20, 100, 500, 2_000, 10_000, 40_000, 300_000);
 const short = fc.constantFrom(10, 200, 3_000, 20_000);
+const meanwhile = fc.constantFrom<Meanwhile>("nothing", "edit", "rebalance", "restart", "kill");
 
 const event: fc.Arbitrary<NewEvent> = fc.record({
   key: fc.constantFrom("a", "b", "c", "d", "e"),
@@ -205,7 +220,12 @@ const happenings: readonly [weight: number, happening: OneKind][] = [
   ],
   [2, one("broker is down", { milliseconds: short })],
   [2, one("another Sluice takes over", { pipeline, isKilled: fc.boolean() })],
-  [1, one("topic is cut", { pipeline, by: fc.constantFrom("truncation", "retention", "deletion") })],
+  [1, one("topic loses events", { pipeline, by: fc.constantFrom("retention", "deletion") })],
+  [3, one("leader is elected", { pipeline, isClean: fc.boolean() })],
+  [3, one("no leader", { pipeline, milliseconds: short, isClean: fc.constantFrom(true, true, false) })],
+  [1, one("others are led", { pipeline, meanwhile })],
+  [1, one("loss is decided", { pipeline, on_lost: fc.constantFrom("pause", "skip") })],
+  [2, one("another consumer", { pipeline, isReadable: fc.boolean(), isOld: fc.boolean(), milliseconds: short })],
 ];
 
 /** All kinds of things that happen. */
@@ -247,6 +267,9 @@ function scenesOf(of: number): fc.Arbitrary<Happening[]> {
       send,
       pass,
     ),
+    { weight: 2, arbitrary: electionOf(of, send) },
+    leaderlessOf(of, send),
+    { weight: 2, arbitrary: visitOf(of, send) },
     // Keys that come again while their first event is under way.
     fc.tuple(trouble, send, send, pass, send),
     // Events whose letters are sent again when the table takes them.
@@ -257,6 +280,54 @@ function scenesOf(of: number): fc.Arbitrary<Happening[]> {
       fc.constant<Happening>({ kind: "reprocess", pipeline: of }),
       pass,
     ),
+  );
+}
+
+const beginningAnew = fc.constantFrom<Happening>(
+  { kind: "process restarts" },
+  { kind: "process is killed", milliseconds: 10, isMended: false },
+  { kind: "process is killed", milliseconds: 3_000, isMended: false },
+);
+
+/** An election while Sluice reads, writes or does not run, after which others come to the offsets that were cut off. */
+function electionOf(of: number, send: fc.Arbitrary<Happening>): fc.Arbitrary<Happening[]> {
+  const elected = fc.constantFrom(true, false, false).map((isClean): Happening => {
+    return { kind: "leader is elected", pipeline: of, isClean };
+  });
+  const decided = fc.constantFrom<"pause" | "skip">("pause", "skip", "skip").map((on_lost): Happening => {
+    return { kind: "loss is decided", pipeline: of, on_lost };
+  });
+  const before = fc.oneof(pass, troubleOf(of), beginningAnew);
+  return fc.tuple(decided, send, before, elected, send, fc.oneof(pass, beginningAnew, elected), send, passing(40_000));
+}
+
+/** A consumer that is in the group, and has committed, when Sluice starts; most of all one whose offsets look like a person's. */
+function visitOf(of: number, send: fc.Arbitrary<Happening>): fc.Arbitrary<Happening[]> {
+  const likePerson = { isReadable: false, isOld: true };
+  const visit = fc
+    .oneof(fc.constant(likePerson), fc.record({ isReadable: fc.boolean(), isOld: fc.boolean() }))
+    .map((how): Happening => ({ kind: "another consumer", pipeline: of, milliseconds: 60_000, ...how }));
+  return fc.tuple(send, visit, passing(10_000), send, beginningAnew, passing(40_000));
+}
+
+/** A partition that has no leader while Sluice starts, or the group is shared out anew, or the file is edited. */
+function leaderlessOf(of: number, send: fc.Arbitrary<Happening>): fc.Arbitrary<Happening[]> {
+  const unled = fc.boolean().map((isClean): Happening => {
+    return { kind: "no leader", pipeline: of, milliseconds: 20_000, isClean };
+  });
+  const meanwhileOf = fc.oneof(
+    beginningAnew,
+    fc.constantFrom<Happening>({ kind: "group rebalances", pipeline: of }, { kind: "edit", pipeline: of }),
+  );
+  return fc.tuple(
+    fc.oneof(send, troubleOf(of)),
+    send,
+    unled,
+    send,
+    meanwhileOf,
+    passing(10_000),
+    send,
+    passing(40_000),
   );
 }
 
@@ -304,6 +375,11 @@ const beginnings: fc.Arbitrary<Happening[]> = fc
   .tuple(events, events)
   .map((all) => all.map((some, index): Happening => ({ kind: "send", pipeline: index, events: some })));
 
+/** Of one in six worlds: what has to go on when everything else is mended. */
+const endings: fc.Arbitrary<Happening[]> = fc
+  .tuple(fc.nat({ max: 5 }), pipeline, meanwhile)
+  .map(([drawn, of, what]) => (drawn === 0 ? [{ kind: "others are led", pipeline: of, meanwhile: what }] : []));
+
 export const stories: fc.Arbitrary<Happening[]> = fc
   .tuple(
     beginnings,
@@ -315,8 +391,9 @@ export const stories: fc.Arbitrary<Happening[]> = fc
         size: "large",
       },
     ),
+    endings,
   )
-  .map(([beginning, rest]) => [...beginning, ...rest.flat()]);
+  .map(([beginning, rest, ending]) => [...beginning, ...rest.flat(), ...ending]);
 
 const targetShapes: fc.Arbitrary<TargetShape> = fc.record({
   engine: fc.constantFrom<TargetShape["engine"]>("MergeTree", "ReplicatedMergeTree"),
@@ -339,6 +416,7 @@ const pipelineShapes: fc.Arbitrary<PipelineShape> = fc.record({
 export const shapes: fc.Arbitrary<WorldShape> = fc.record({
   pipelines: fc.array(pipelineShapes, { minLength: 1, maxLength: 2 }),
   threads: fc.integer({ min: 1, max: 2 }),
+  brokers: fc.integer({ min: 1, max: 2 }),
   seed: fc.nat(),
 });
 

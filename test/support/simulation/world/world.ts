@@ -5,6 +5,7 @@ import { SimulatedClock } from "../clock.ts";
 import type { SimulatedClickHouse } from "../clickhouse/clickhouse.ts";
 import { drawTrouble } from "../clickhouse/trouble.ts";
 import { SimulatedKafka } from "../kafka/simulated-kafka.ts";
+import type { TrueRecord } from "../kafka/truth.ts";
 import { SimulatedMachine } from "../machine.ts";
 import { SimulatedNetwork } from "../network.ts";
 import { effectsOf, nameOf, type Effect } from "./effects.ts";
@@ -22,8 +23,9 @@ import {
 } from "./pipelines.ts";
 import { breaches, type Outcome } from "./promises.ts";
 import { SimulatedRepository, SluiceProcess } from "./sluice.ts";
-import type { Happening, NewEvent, WorldShape } from "./story.ts";
+import type { Happening, Meanwhile, NewEvent, WorldShape } from "./story.ts";
 import { brokenView, clickHouseOf, constraint } from "./targets.ts";
+import { Topics, type PartitionPlace } from "./topics.ts";
 
 const realChance = Math.random;
 /** Turns of the event loop in which the last steps of an ended process are done. */
@@ -45,6 +47,14 @@ const supervisorWaits = 200;
 const personLooks = 5_000;
 /** So long after a take-over the earlier Sluice has noticed it, in milliseconds. */
 const noticed = 60_000;
+/** How long nodes may name an old leader, in milliseconds. */
+const metadataLag = 500;
+/** So long after everything is mended each log that is another one has been noticed, in milliseconds. */
+const elected = 60_000;
+/** Events that nothing but a partition without a leader could hold up. */
+const some = ["f", "g", "h"].map((key, at): NewEvent => ({ key, fate: "row", part: at + 1 }));
+/** The longest that a person waits for what has a leader, in milliseconds: a failed insert is sent again by then. */
+const ledPatience = 300_000;
 
 /** A pipeline of a world, with everything around it. */
 interface Place {
@@ -61,8 +71,8 @@ interface Place {
   hasForgotten: boolean;
   /** The commit by which a person terminated it or took it away, until a later one is carried out. */
   takenAwayBy: string | undefined;
-  /** Its topic lost events, or was made anew. */
-  isCut: boolean;
+  /** A person may have begun it anew where its group stands, or on the other Sluice. */
+  hasBegunAnew: boolean;
   /** The table took at some time what its constraint refuses. */
   hadNoConstraint: boolean;
   /** What its view has may differ from what its table has: a person let it go, or its server died within an insert. */
@@ -86,6 +96,9 @@ export class World {
   readonly #network: SimulatedNetwork;
   readonly #machine: SimulatedMachine;
   readonly #kafka: SimulatedKafka;
+  readonly #topics: Topics;
+  /** What was found broken while it happened, in words. */
+  readonly #broken: string[] = [];
   readonly #repositories = { first: new SimulatedRepository(), second: new SimulatedRepository() };
   /** Of the second Sluice, which begins with the first take-over and then runs on. */
   readonly #secondMachine: SimulatedMachine;
@@ -112,11 +125,14 @@ export class World {
     this.#secondMachine = new SimulatedMachine(draw, "fedcba9876543210");
     const names = shape.pipelines.flatMap((of, index) => topicsOf(index, of));
     const topics = Object.fromEntries(names.map((name) => [name, partitions]));
-    this.#kafka = new SimulatedKafka({ network: this.#network, draw, topics });
+    const { brokers } = shape;
+    this.#kafka = new SimulatedKafka({ network: this.#network, draw, topics, brokers, metadataLag });
+    this.#topics = new Topics(this.#kafka, draw);
+    const addresses = Array.from({ length: brokers }, (_, at) => this.#kafka.address(at + 1));
     this.clock.mostSteps = mostSteps;
     const network = this.#network;
     this.#places = shape.pipelines.map(({ target }, index) => ({
-      file: firstFile,
+      file: { ...firstFile, brokers: addresses },
       on: "first",
       takeOvers: {},
       texts: {},
@@ -125,7 +141,7 @@ export class World {
       hasSkipped: false,
       hasForgotten: false,
       takenAwayBy: undefined,
-      isCut: false,
+      hasBegunAnew: false,
       hadNoConstraint: false,
       mayViewLack: false,
       said: new Map(),
@@ -159,28 +175,41 @@ export class World {
   async settle(): Promise<string[]> {
     await this.#mend();
     for (let waited = 0; waited < patience; waited += personComes) {
-      if (await this.clock.until(() => this.#isQuiet(), personComes)) return [];
+      if (await this.#comesToRest()) return [];
       await this.#act();
     }
     return this.#places.flatMap((_, index) => [...this.#unrest(index)]);
   }
 
+  /** A group may have offsets of a log that is gone, which say nothing of the other one: what is missing may still come. */
+  async #comesToRest(): Promise<boolean> {
+    if (!(await this.clock.until(() => this.#isQuiet(), personComes))) return false;
+    const lacks = this.#places.some((_, index) => {
+      return this.#topics.wasReplaced(this.#topicsOf(index)) && breaches(this.#outcomeOf(index)).found.length > 0;
+    });
+    if (lacks) await this.clock.pass(elected);
+    return this.#isQuiet();
+  }
+
   /** What was promised and is not so, in words. */
   breaches(): string[] {
-    return this.#shape.pipelines.flatMap((_, index) => {
+    const all = this.#shape.pipelines.flatMap((_, index) => {
       const { clickHouse } = this.#places[index]!;
       const { found, checked } = breaches(this.#outcomeOf(index));
       for (const [effect, times] of checked) this.#met(effect, times);
+      this.#met("message in place of a cut one", this.#topics.replacing(this.#topicsOf(index)));
       this.#meet(this.#ledger.of(index).some(({ answer }) => answer === "stored") ? "busy pipeline" : "idle pipeline");
       const unknown = [...clickHouse.unknown, ...this.#kafka.unknown].map(
         (statement) => `not understood: ${statement}`,
       );
       return [...found, ...unknown].map((text) => `${pipelineId(index)}: ${text}`);
     });
+    return [...this.#broken, ...all];
   }
 
   #outcomeOf(index: number): Outcome {
     const { clickHouse, said, hasSkipped, hasForgotten, hadNoConstraint, mayViewLack } = this.#places[index]!;
+    this.#forgiveLosses(index);
     const copies = clickHouse.tables.get("default.copied");
     return {
       shape: this.#shape.pipelines[index]!,
@@ -221,6 +250,7 @@ export class World {
       this.#met("repeat dropped by the table", clickHouse.dropped);
     }
     for (const [what, times] of this.#kafka.met) this.#meet(`kafka: ${what}`, times);
+    this.#met("reader told of an election", this.#kafka.met.get("Fetch: FENCED_LEADER_EPOCH") ?? 0);
     for (const [what, times] of this.#machine.disk.met) this.#meet(`disk: ${what}`, times);
   }
 
@@ -337,17 +367,109 @@ export class World {
       case "broker meets":
         this.#troubleBroker(happening);
         break;
-      case "broker is down":
-        this.#kafka.down(1);
-        setTimeout(() => this.#kafka.up(1), happening.milliseconds);
+      case "broker is down": {
+        const node = 1 + this.#random.below(this.#shape.brokers);
+        this.#kafka.down(node);
+        setTimeout(() => this.#kafka.up(node), happening.milliseconds);
         break;
+      }
       case "another Sluice takes over":
         this.#handOver(this.#at(happening.pipeline), happening);
         break;
-      case "topic is cut":
-        this.#cutTopic(this.#at(happening.pipeline), happening.by);
+      case "loss is decided":
+        this.#edit(happening, () => ({ on_lost: happening.on_lost }));
         break;
+      case "others are led":
+        await this.#leadOthers(this.#at(happening.pipeline), happening);
+        break;
+      default:
+        this.#befallTopics(this.#at(happening.pipeline), happening);
     }
+  }
+
+  /** What happens to topics, if the pipeline has any. */
+  #befallTopics(
+    index: number,
+    happening: Extract<
+      Happening,
+      { kind: "topic loses events" | "leader is elected" | "no leader" | "another consumer" }
+    >,
+  ): void {
+    const topics = this.#topicsOf(index);
+    if (topics.length === 0) return;
+    switch (happening.kind) {
+      case "topic loses events":
+        this.#topics.lose(topics, happening.by);
+        break;
+      case "leader is elected":
+        this.#topics.elect(topics, happening);
+        break;
+      case "no leader":
+        this.#topics.unlead(topics, happening);
+        break;
+      default:
+        this.#topics.visit(pipelineId(index), topics, happening);
+    }
+  }
+
+  /** Takes some partition its leader when all is well: what comes into the others is read, whatever is done meanwhile. */
+  async #leadOthers(index: number, { meanwhile }: { meanwhile: Meanwhile }): Promise<void> {
+    const topics = this.#topicsOf(index);
+    if (topics.length === 0 || (await this.settle()).length > 0) return;
+    this.#places[index]!.clickHouse.disarm();
+    const unled = this.#topics.unlead(topics, { milliseconds: hour, isClean: true })!;
+    const before = this.#kafka.truth.records.length;
+    this.#send(index, some);
+    await this.#does(index, meanwhile);
+    this.#send(index, some);
+    const held = (): string[] => [...this.#unreadOf(index)];
+    await this.clock.until(() => held().length === 0, ledPatience);
+    const { paused } = this.#healthOf(index) ?? {};
+    // What else it waits for is no matter of leaders.
+    const isSource = paused === undefined || paused.class === "source";
+    for (const text of isSource ? held() : []) this.#broken.push(heldUpText(index, text, unled));
+    if (held().length === 0) this.#met("event read beside no leader", this.#kafka.truth.records.length - before);
+    this.#topics.mend();
+  }
+
+  async #does(index: number, meanwhile: Meanwhile): Promise<void> {
+    switch (meanwhile) {
+      case "edit":
+        this.#edit({ pipeline: index }, ({ dropsEven }) => ({ dropsEven: !dropsEven }));
+        break;
+      case "rebalance":
+        this.#kafka.rebalance(consumerGroup(pipelineId(index)));
+        break;
+      case "restart":
+        await this.#restart();
+        break;
+      case "kill":
+        this.#kill({ milliseconds: supervisorWaits, isMended: false });
+        break;
+      default:
+        await this.clock.pass(1_000);
+    }
+  }
+
+  #topicsOf(index: number): string[] {
+    return topicsOf(index, this.#shape.pipelines[index]!);
+  }
+
+  /** What its topics lost may be a row or not; where a person began it anew, also what the group's offsets left out. */
+  #forgiveLosses(index: number): void {
+    const { hasBegunAnew } = this.#places[index]!;
+    const id = pipelineId(index);
+    const byId = new Map(this.#ledger.of(index).map((event) => [event.id, event]));
+    for (const { record, mayBeLost } of this.#topics.records(this.#topicsOf(index), id)) {
+      const event = byId.get(idOf(record));
+      if (event !== undefined && mayBeLost) event.mayBeLost = true;
+    }
+    // Where it went on at the group's offsets, it does not know in which election what comes before them was written.
+    const [misled, wasReplaced] = [this.#topics.misled(id), this.#topics.wasReplaced(this.#topicsOf(index))];
+    const wasLeftOut = hasBegunAnew && (misled !== undefined || wasReplaced);
+    // It ends a loss where the group stands, as a person may have decided it so.
+    const wasPlaced = misled === "as a person" && wasReplaced;
+    if (wasLeftOut || wasPlaced) this.#ledger.forgive(index, { isAll: true });
   }
 
   #send(index: number, events: readonly NewEvent[]): void {
@@ -375,10 +497,9 @@ export class World {
   #produce(index: number, sent: SentEvent, transaction?: "aborted"): void {
     const topic = sent.isRight === true ? rightTopic(index) : pipelineId(index);
     const options = { gap: this.#random.below(4) === 0 ? 2 : 0, ...(transaction !== undefined && { transaction }) };
-    this.#kafka.produce(topic, this.#random.below(partitions), [eventText(sent)], options);
+    this.#kafka.produce(topic, this.#topics.writable(topic), [eventText(sent)], options);
     sent.answer = transaction === undefined ? "stored" : "refused";
-    const { isCut, sharedUntil } = this.#places[index]!;
-    if (isCut) sent.mayBeLost = true;
+    const { sharedUntil } = this.#places[index]!;
     if (this.clock.monotonic < sharedUntil) sent.mayBeDoubled = true;
   }
 
@@ -390,6 +511,7 @@ export class World {
     place.on = place.on === "first" ? "second" : "first";
     // Each remembers its own keys.
     place.hasForgotten = true;
+    place.hasBegunAnew = true;
     this.#commit();
     if (place.takenAwayBy !== undefined) place.takenAwayBy = this.#repositories[place.on].newest;
     if (this.#second === undefined) {
@@ -425,7 +547,7 @@ export class World {
     const again = this.#kafka.truth.records.filter(
       (one) => one.topic === topic && one.offset >= (committed.get(`${topic}/${one.partition}`)?.offset ?? 0),
     );
-    const ids = new Set(again.map(({ value }) => (JSON.parse(value) as { id: number }).id));
+    const ids = new Set(again.map(idOf));
     for (const event of this.#ledger.of(index)) if (ids.has(event.id)) event.mayBeDoubled = true;
     this.#places[index]!.sharedUntil = this.clock.monotonic + noticed;
   }
@@ -447,22 +569,6 @@ export class World {
     for (const event of events) {
       const sent = { ...this.#asSent(source, event), pipeline: index, at: this.clock.monotonic };
       this.#produce(index, this.#ledger.send(sent), "aborted");
-    }
-  }
-
-  #cutTopic(index: number, by: Extract<Happening, { kind: "topic is cut" }>["by"]): void {
-    const topics = topicsOf(index, this.#shape.pipelines[index]!);
-    if (topics.length === 0) return;
-    const topic = topics[this.#random.below(topics.length)]!;
-    this.#ledger.forgive(index);
-    this.#places[index]!.isCut = true;
-    if (by === "deletion") this.#kafka.recreate(topic);
-    else {
-      const partition = this.#random.below(partitions);
-      const { start, end } = this.#kafka.ends(topic, partition);
-      const at = start + this.#random.below(end - start + 1);
-      if (by === "truncation") this.#kafka.truncate(topic, partition, at);
-      else this.#kafka.retain(topic, partition, at);
     }
   }
 
@@ -623,6 +729,7 @@ export class World {
     const index = this.#at(pipeline);
     const place = this.#places[index]!;
     place.hasForgotten = true;
+    place.hasBegunAnew = true;
     place.takenAwayBy = this.#repositories[place.on].newest;
     this.#ledger.forgive(index);
   }
@@ -675,7 +782,8 @@ export class World {
   async #mend(): Promise<void> {
     this.#machine.disk.heal();
     this.#kafka.calm();
-    this.#kafka.up(1);
+    for (let node = 1; node <= this.#shape.brokers; node += 1) this.#kafka.up(node);
+    this.#topics.mend();
     this.#machine.disk.free = Infinity;
     this.#machine.storeTroubles.length = 0;
     for (const [index, place] of this.#places.entries()) {
@@ -742,24 +850,26 @@ export class World {
     for (const text of this.#unreadOf(index)) yield `${id} ${text}`;
   }
 
-  /** The batches that the other Sluice still writes, as it does not know yet that it was taken over from. */
+  /** The batches that the other Sluice still writes, as it does not know yet that it was taken over from. One that a person terminated there writes none. */
   #pendingElsewhere(index: number): number {
     const { engine } = (this.#places[index]!.on === "first" ? this.#second : this.#sluice) ?? {};
     const id = pipelineId(index);
     if (engine?.list().some(({ pipeline_id }) => pipeline_id === id) !== true) return 0;
-    const { paused, pending_batches } = engine.health(id);
-    return paused?.class === "owner" ? 0 : pending_batches;
+    const { overall_status, paused, pending_batches } = engine.health(id);
+    return paused?.class === "owner" || overall_status === "Terminated" ? 0 : pending_batches;
   }
 
   /** What of its topic is not read, as far as the group says. */
   *#unreadOf(index: number): Generator<string, void> {
-    for (const topic of topicsOf(index, this.#shape.pipelines[index]!)) yield* this.#unreadIn(topic, pipelineId(index));
+    for (const topic of this.#topicsOf(index)) yield* this.#unreadIn(topic, pipelineId(index));
   }
 
   *#unreadIn(topic: string, id: string): Generator<string, void> {
     const committed = this.#kafka.committed(consumerGroup(id));
     for (let partition = 0; partition < partitions; partition += 1) {
-      const offset = committed.get(`${topic}/${partition}`)?.offset ?? 0;
+      const { offset: at, metadata } = committed.get(`${topic}/${partition}`) ?? { offset: 0, metadata: "" };
+      // What another consumer committed is no claim of Sluice.
+      const offset = metadata === "" ? 0 : at;
       const due = this.#kafka.truth.records.filter((one) => one.topic === topic && one.partition === partition);
       const unread = due.filter((one) => one.lost === undefined && one.offset >= offset).length;
       if (unread > 0) yield `has read partition ${partition} of ${topic} up to ${offset}, and ${unread} records follow`;
@@ -786,8 +896,15 @@ export class World {
     const { pipeline_id } = fields;
     const index = this.#places.findIndex((_, at) => pipelineId(at) === pipeline_id);
     if (sentence.startsWith("The consumer group is taken over")) this.#takenOver(index);
+    if (sentence.startsWith("The offsets of the consumer group were changed from outside")) this.#moved(index);
     const said = this.#places[index]?.said;
     said?.set(sentence, (said.get(sentence) ?? 0) + 1);
+  }
+
+  /** Only what a person could have committed moves a pipeline. */
+  #moved(index: number): void {
+    if (this.#topics.misled(pipelineId(index)) === "as a person") this.#ledger.forgive(index, { isAll: true });
+    else this.#broken.push(`${pipelineId(index)}: moved by what no person did`);
   }
 
   #at(pipeline: number): number {
@@ -805,6 +922,14 @@ export class World {
   #meet(what: string, times = 1): void {
     this.met.set(what, (this.met.get(what) ?? 0) + times);
   }
+}
+
+function idOf({ value }: TrueRecord): number {
+  return (JSON.parse(value) as { id: number }).id;
+}
+
+function heldUpText(index: number, text: string, { topic, partition }: PartitionPlace): string {
+  return `${pipelineId(index)} ${text}, while partition ${partition} of ${topic} has no leader`;
 }
 
 /** Whether a row is that of an event of the world, and not another writer's. */
