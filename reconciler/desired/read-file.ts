@@ -1,5 +1,6 @@
 import { engineOptions, normalise, type PipelineV3 } from "../../schemas/index.ts";
 import { checkDocument, problemsOf, type CheckedDocument } from "../validate/check.ts";
+import { fault } from "../language/fault.ts";
 import { problem, type Place, type Problem } from "../language/problem.ts";
 import type { Places } from "../language/places.ts";
 import { withVariables, type Variables } from "../language/variables.ts";
@@ -32,9 +33,13 @@ export function* documentsOf(
   file: SourceFile,
   variables: Variables,
 ): Generator<ReadDocument, RefusedDocument | undefined> {
-  const { documents, problem: obstacle, text } = parse(file);
-  for (const parsed of documents) yield readDocument(withVariables(inVersion3(parsed), variables));
-  return obstacle === undefined ? undefined : unreadable(obstacle, text);
+  try {
+    const { documents, problem: obstacle, text } = parse(file);
+    for (const parsed of documents) yield readDocument(withVariables(inVersion3(parsed), variables));
+    return obstacle === undefined ? undefined : unreadable(obstacle, text);
+  } catch (error) {
+    return unreadable(fault(file.path, error), textOf(file));
+  }
 }
 
 function readDocument(document: Document): ReadDocument {
@@ -63,10 +68,10 @@ function unreadable(obstacle: Problem, text = ""): RefusedDocument {
 }
 
 /** A file whose reading was ended because it took too much time or memory. */
-export function tooCostly({ path, bytes }: SourceFile): RefusedDocument {
+export function tooCostly(file: SourceFile): RefusedDocument {
   const obstacle = problem(
     "FILE_COST",
-    { file: path, line: 1, column: 1 },
+    { file: file.path, line: 1, column: 1 },
     {
       subject: "file",
       expected: "a file that is read and checked within the time and memory for one file",
@@ -74,7 +79,11 @@ export function tooCostly({ path, bytes }: SourceFile): RefusedDocument {
       suggestion: "divide it into several files, and shorten its expressions and patterns",
     },
   );
-  return unreadable(obstacle, Buffer.from(bytes.subarray(0, maxFileBytes)).toString("utf8"));
+  return unreadable(obstacle, textOf(file));
+}
+
+function textOf({ bytes }: SourceFile): string {
+  return Buffer.from(bytes.subarray(0, maxFileBytes)).toString("utf8");
 }
 
 function readPipeline(document: Document, start: Place): ReadPipeline {

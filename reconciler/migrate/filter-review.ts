@@ -1,6 +1,7 @@
 import { compileFilter, ExpressionError } from "../../engine/language.ts";
 import { isObject, type SchemaField } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
+import { sourceFeed, typedFields } from "../validate/rules/feeds.ts";
 import { View } from "../language/view.ts";
 
 /** What becomes of an event. `fails`: the expression cannot be evaluated on it, so it is a dead letter. */
@@ -30,10 +31,7 @@ export function filterReview(
   const before = View.of(original).get("filter", "expression").text;
   const after = filter?.get("config", "expression").text;
   if (before === undefined || after === undefined) return undefined;
-  const source = View.of(converted)
-    .sources()
-    .find((one) => one.get("source_id").text === filter?.get("source_id").text);
-  const fields = (source?.get("schema_fields").items() ?? []).map(({ value }) => value as SchemaField);
+  const fields = typedFields(sourceFeed(View.of(converted), filter?.get("source_id").text)) ?? [];
   const [drops, keeps] = [matching(before, fields, clock), matching(after, fields, clock)];
   const rows = samples.flatMap((event) => {
     const record = recordOf(event);

@@ -101,6 +101,45 @@ test(
   },
 );
 
+test("what the check of a filter or a transform lets pass compiles, also in code that may not run", { timeout }, () => {
+  const schema = [
+    { name: "text", type: "string" },
+    { name: "number", type: "int" },
+    { name: "flag", type: "bool" },
+    { name: "list", type: "array" },
+    { name: "people", type: "array" },
+    { name: "map", type: "map" },
+  ] as const;
+  // Where kinds that do not fit were forgiven, what comes behind is checked as well.
+  const around = fc.constantFrom<(inner: string) => string>(
+    (inner) => inner,
+    (inner) => `flag or (${inner})`,
+    (inner) => `flag or number >= "1" and (${inner})`,
+    (inner) => `flag ? (${inner}) : 1 + "a"`,
+    (inner) => `nothing ?? [text - 1, (${inner})]`,
+    (inner) => `flag and any(list, 1 - "a" == (${inner}))`,
+  );
+  const misspelt = fc.constantFrom("", "lenght", "uper", "any2", "");
+  let warned = 0;
+  fc.assert(
+    fc.property(expressions, around, misspelt, (inner, wrap, name) => {
+      const source = wrap(name === "" ? inner : `[${inner}, ${name}(text)]`);
+      for (const compiled of [
+        () => compileFilter(source, schema),
+        () => compileTransforms([{ expression: source, output_name: "o", output_type: "string" }], schema),
+      ]) {
+        try {
+          if (compiled().warnings.length > 0) warned += 1;
+        } catch (error) {
+          if (!(error instanceof ExpressionError)) throw error;
+        }
+      }
+    }),
+    { numRuns, seed },
+  );
+  expect(warned).toBeGreaterThan(0);
+});
+
 test("what an output holds can be written as JSON, whatever the expression and the output type", { timeout }, () => {
   const types = fc.constantFrom("string", "int", "uint", "float64", "bool", "[]string", "array", "map");
   fc.assert(

@@ -61,9 +61,6 @@ export function check(
   return { type, warnings: checker.warnings };
 }
 
-/** Kinds that do not fit together: an error when the code runs. */
-class Mismatch extends ExpressionError {}
-
 /** One check. The files that check a family of nodes call it for the child nodes. */
 export class Checker {
   readonly source: string;
@@ -71,6 +68,8 @@ export class Checker {
   readonly environment: Type | undefined;
   readonly budget: CompileBudget;
   readonly warnings: ExpressionError[] = [];
+  /** How many branches the code is in that is checked: it may not run. */
+  #branches = 0;
 
   constructor(source: string, functions: Catalog, environment: Type | undefined, budget: CompileBudget) {
     this.source = source;
@@ -84,22 +83,21 @@ export class Checker {
     throw new ExpressionError("compile", this.source, span, detail, cause);
   }
 
-  /** Kinds that do not fit together. */
-  mismatch(span: Span, detail: string): never {
-    throw new Mismatch("compile", this.source, span, detail);
+  /** Kinds that do not fit together: an error when the code runs. In code that may not run it is a warning, and the check goes on. */
+  mismatch(span: Span, detail: string): Type {
+    const error = new ExpressionError("compile", this.source, span, detail);
+    if (this.#branches === 0) throw error;
+    this.warnings.push(error);
+    return unknown;
   }
 
-  /** The type of code that may not run: kinds in it that do not fit together are a warning, and its type is unknown. */
+  /** The type of code that may not run: kinds in it that do not fit together are a warning. */
   branch(node: Node, scope: TypeScope, demand: (type: Type) => void = () => undefined): Type {
-    try {
-      const type = this.type(node, scope);
-      demand(type);
-      return type;
-    } catch (error) {
-      if (!(error instanceof Mismatch)) throw error;
-      this.warnings.push(error);
-      return unknown;
-    }
+    this.#branches += 1;
+    const type = this.type(node, scope);
+    demand(type);
+    this.#branches -= 1;
+    return type;
   }
 
   type(node: Node, scope: TypeScope): Type {

@@ -126,7 +126,7 @@ function fits(type: Type, family: Family): boolean {
   return isUnknown(type) || (family === "number" ? isNumber(type) : type.kind === family);
 }
 
-function mismatched(checker: Checker, node: BinaryNode, a: Type, b: Type): never {
+function mismatched(checker: Checker, node: BinaryNode, a: Type, b: Type): Type {
   const hint =
     node.operator === "%" && isNumber(a) && isNumber(b)
       ? ": it takes integers, and the numbers of an event are floats: write int(…) around them"

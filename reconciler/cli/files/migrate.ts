@@ -9,6 +9,8 @@ import { byPlace, check } from "../../validate/check.ts";
 import { textLine } from "../../validate/formats/text.ts";
 import { found, problem, type Problem } from "../../language/problem.ts";
 import { View } from "../../language/view.ts";
+import { CliError } from "../invocation/cli-error.ts";
+import { fault } from "../../language/fault.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { pipelineFile } from "./pipeline-files.ts";
 import { printableLines } from "../invocation/terminal.ts";
@@ -40,7 +42,9 @@ export async function migrate(invocation: Invocation, paths: string[]): Promise<
   for (const [index, path] of paths.entries()) {
     progress.step(`${index} of ${paths.length} files`);
     const samples = list === undefined ? [] : [...(await eventsBeside(path)), ...given];
-    const { review, ...migrated } = await migrateFile(path, write, options, samples);
+    const { review, ...migrated } = await migrateFile(path, write, options, samples).catch((error: unknown) =>
+      failedOn(path, error),
+    );
     const { text, problems, notes } = migrated;
     files.push({ file: path, ...migrated });
     reviewed.push({ file: path, problems, documents: review ?? [] });
@@ -62,6 +66,12 @@ interface MigratedFile {
   text?: string;
   problems: Problem[];
   notes: string[];
+}
+
+/** A fault of Sluice keeps no other file from being migrated. */
+function failedOn(path: string, error: unknown): MigratedFile {
+  if (error instanceof CliError) throw error;
+  return { problems: [fault(path, error)], notes: [] };
 }
 
 async function migrateFile(

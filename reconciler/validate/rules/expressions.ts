@@ -2,7 +2,7 @@ import { checkTransforms, CompileBudgetExceeded, compileFilter, ExpressionError 
 import { parseDuration, printDuration, type SchemaField } from "../../../schemas/index.ts";
 import { printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
-import { sourceFeed, type Feed } from "./feeds.ts";
+import { sourceFeed, typedFields } from "./feeds.ts";
 
 /** Expressions must compile against the fields of their source, as the engine will do it. */
 export const expressionRules: readonly Rule[] = [filters, outputs];
@@ -17,7 +17,7 @@ const mostFilters = 10;
 function* filters(document: View): Iterable<Problem> {
   for (const transform of document.transforms("filter").slice(0, mostFilters)) {
     const feed = sourceFeed(document, transform.get("source_id").text);
-    const fields = typed(feed);
+    const fields = typedFields(feed);
     const expression = transform.get("config", "expression");
     if (fields === undefined || !isReadable(expression)) continue;
     const found = compiled(() => compileFilter(expression.text ?? "", fields, document.document.compileBudget));
@@ -30,7 +30,7 @@ function* filters(document: View): Iterable<Problem> {
 function* outputs(document: View): Iterable<Problem> {
   for (const stateless of document.transforms("stateless").slice(0, 1)) {
     const feed = sourceFeed(document, stateless.get("source_id").text);
-    const fields = typed(feed);
+    const fields = typedFields(feed);
     if (fields === undefined) continue;
     const expressions = stateless
       .get("config", "transforms")
@@ -90,13 +90,6 @@ function inHours({ part }: ExpressionError): string | undefined {
   const [, days] = /duration\(\s*["']([^"']*\dd[^"']*)["']/.exec(part) ?? [];
   const length = days === undefined ? undefined : parseDuration(days);
   return length === undefined ? undefined : `write "${printDuration(length).replace(/(\D)0m0s$/, "$1")}"`;
-}
-
-/** The fields with their types, if the type of each is known. */
-function typed({ fields }: Feed): SchemaField[] | undefined {
-  const known: SchemaField[] = [];
-  for (const [name, type] of fields ?? []) if (type !== undefined) known.push({ name, type });
-  return fields !== undefined && known.length === fields.size ? known : undefined;
 }
 
 /** What was compiled, or why it cannot be. */

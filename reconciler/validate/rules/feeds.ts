@@ -1,4 +1,4 @@
-import { basicType, otlpField, otlpFields, type FieldType } from "../../../schemas/index.ts";
+import { basicType, otlpField, otlpFields, type FieldType, type SchemaField } from "../../../schemas/index.ts";
 import { printable } from "../../language/problem.ts";
 import type { View } from "../../language/view.ts";
 
@@ -76,6 +76,13 @@ function outputFeed(stateless: View): Feed {
 
 export function joins(document: View): boolean {
   return document.get("join", "enabled").value === true;
+}
+
+/** The fields with their types, if the type of each is known. */
+export function typedFields({ fields }: Feed): SchemaField[] | undefined {
+  const known: SchemaField[] = [];
+  for (const [name, type] of fields ?? []) if (type !== undefined) known.push({ name, type });
+  return fields !== undefined && known.length === fields.size ? known : undefined;
 }
 
 function joinFeed(document: View): Feed {

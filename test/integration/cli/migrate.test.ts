@@ -49,6 +49,21 @@ test("warnings are told with the places of the v2 file", async () => {
   ]);
 });
 
+const typed = (type: string): string =>
+  v2Text("orders-eu", ["filter: { enabled: true, expression: id == nil }"]).replace("type: string", `type: ${type}`);
+
+test.each(["int64", "uint8", "datetime", "float32", "bytes", "[]string", "object", "none"])(
+  "a file with a filter and a field of type %s is migrated, or one problem; so are those beside it",
+  async (type) => {
+    expect(typed(type)).not.toBe(typed("string"));
+    const [file, beside] = [await put("orders.yaml", typed(type)), await put("other.yaml", v2Text("orders-us"))];
+    const { out, err } = await migrate(file, beside, "--review", join(folder, "review.md"));
+    expect(out).toContain("pipeline_id: orders-us");
+    expect(err).not.toContain("FAULT");
+    expect(err).not.toMatch(/^ +at /m);
+  },
+);
+
 async function reviewed(...argv: string[]): Promise<string> {
   const list = join(folder, "review.md");
   await migrate(join(folder, "orders.yaml"), "--review", list, ...argv);
