@@ -157,19 +157,19 @@ export interface KafkaSourceDocument {
    */
   format?: "json" | "avro" | "protobuf";
   /**
-   * Inline schema for avro and protobuf.
+   * Inline schema for avro and protobuf; for json it may declare the fields in place of schema_fields.
    */
   schema?: {
     /**
      * Text of the .avsc or .proto file.
      */
-    file: string;
+    file?: string;
     /**
      * Root message of the protobuf schema.
      */
     message_type?: string;
     /**
-     * JSON alternative to schema_fields.
+     * In place of schema_fields, as clients of the reference service write it.
      */
     fields?: SchemaFieldDocument[];
     /**

@@ -35,8 +35,13 @@ function feedOf(source: View): Feed {
   const name = `source "${printable(source.get("source_id").text ?? "")}"`;
   const signal = source.get("type").text ?? "";
   if (isSignal(signal)) return { name, signal, fields: new Map(otlpFields[signal].map((one) => [one.name, one.type])) };
-  const declared = source.get("schema_fields").exists ? source.get("schema_fields") : source.get("schema", "fields");
-  return { name, fields: fieldsOf(declared, "name", "type") };
+  return { name, fields: fieldsOf(declaredFields(source), "name", "type") };
+}
+
+/** The list of the fields that a source declares, by either spelling. */
+export function declaredFields(source: View): View {
+  const own = source.get("schema_fields");
+  return own.exists ? own : source.get("schema", "fields");
 }
 
 function isSignal(type: string): type is Signal {
@@ -60,7 +65,7 @@ export function optionalFields(document: View): Map<string, FieldType> {
   const sources = document
     .sources()
     .filter((source) => stateless?.get("source_id").text !== source.get("source_id").text);
-  const fields = sources.flatMap((source) => source.get("schema_fields").items());
+  const fields = sources.flatMap((source) => declaredFields(source).items());
   return new Map(
     fields.flatMap((field): [string, FieldType][] => {
       const [name, type] = [field.get("name").text, typeNamed(field.get("type").text)];

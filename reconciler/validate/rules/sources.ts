@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { consumerGroup, isObject } from "../../../engine/language.ts";
 import { didYouMean, found, kindOf, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
-import { joins } from "./feeds.ts";
+import { declaredFields, joins } from "./feeds.ts";
 import { lineOf, mustDiffer } from "./references.ts";
 import { kindOfSource, kinds, sourcesOf } from "./source-kinds.ts";
 
@@ -51,8 +51,7 @@ function* sourceNames(document: View): Iterable<Problem> {
 
 function* schemaFieldNames(document: View): Iterable<Problem> {
   for (const source of document.sources()) {
-    const names = source
-      .get("schema_fields")
+    const names = declaredFields(source)
       .items()
       .map((field) => field.get("name"));
     yield* mustDiffer(names, "DUPLICATE_NAME", "each field once");
@@ -235,6 +234,11 @@ function* idleSchema(document: View): Iterable<Problem> {
     const schema = source.get("schema");
     const format = source.get("format").text ?? "json";
     if (!schema.exists || format !== "json") continue;
-    yield schema.problem("UNUSED", { expected: "nothing with format json", found: "a schema that is not used" });
+    const [file, fields] = [schema.get("file"), schema.get("fields")];
+    if (file.exists)
+      yield file.problem("UNUSED", { expected: "nothing with format json", found: "a schema that is not used" });
+    const isRepeated = isDeepStrictEqual(fields.value, source.get("schema_fields").value);
+    if (fields.exists && source.get("schema_fields").exists && !isRepeated)
+      yield fields.problem("UNUSED", { expected: "nothing beside schema_fields", found: "fields that are not used" });
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { changedIn, kafkaPipeline } from "../../../support/pipeline-file.ts";
+import { load } from "../../../../reconciler/desired/load.ts";
+import { changedIn, fileOf, kafkaPipeline } from "../../../support/pipeline-file.ts";
 import { remarks, said } from "./remarks.ts";
 
 const kafka = (...passages: string[]) => changedIn(kafkaPipeline, ...passages);
@@ -341,6 +342,17 @@ describe("nothing is said about", () => {
 describe("formats", () => {
   const topic = "    topic: orders\n";
   const format = (...lines: string[]) => kafka(topic, `${topic}${lines.map((line) => `    ${line}\n`).join("")}`);
+
+  test("json may declare its fields within schema, as clients of the reference service write it", () => {
+    const inSchema = kafkaPipeline.replace(/^ {4}schema_fields:\n((?: {6}.*\n)+)/m, (_, fields: string) => {
+      return `    schema:\n      fields:\n${fields.replaceAll(/^/gm, "    ").trimEnd()}\n`;
+    });
+    expect(inSchema).not.toContain("schema_fields");
+    const [found, usual] = [inSchema, kafkaPipeline].map((content) => load([fileOf(content)]));
+    expect(found!.problems).toEqual([]);
+    expect(found!.pipelines[0]?.config).toEqual(usual!.pipelines[0]?.config);
+  });
+
   const record = JSON.stringify('{"type":"record","name":"a","fields":[]}');
   remarks([
     {
@@ -427,9 +439,17 @@ describe("formats", () => {
       title: "a schema beside json",
       content: format("schema: { file: x }"),
       code: "UNUSED",
-      path: "sources[0].schema",
-      at: "{ file",
+      path: "sources[0].schema.file",
+      at: "x }",
       found: "a schema that is not used",
+    },
+    {
+      title: "other fields beside schema_fields",
+      content: format("schema: { fields: [{ name: other, type: string }] }"),
+      code: "UNUSED",
+      path: "sources[0].schema.fields",
+      at: "[{ name: other",
+      found: "fields that are not used",
     },
     {
       title: "a version that is no number",
