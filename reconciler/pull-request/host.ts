@@ -13,8 +13,12 @@ const mostEvent = 16 * 1024 * 1024;
 export interface JobEvent {
   /** The number of the pull request. */
   pullRequest?: number;
-  /** The commit that a change would be merged into. */
+  /** The commit that a change would be merged into, as it was at the last push to its branch. */
   base?: string;
+  /** The branch that it would be merged into. */
+  branch?: string;
+  /** The newest commit of the change. */
+  head?: string;
 }
 
 /** A job that cannot tell what it is for, with the variable that is missing. */
@@ -66,10 +70,14 @@ export async function jobEvent(env: Environment): Promise<JobEvent> {
   }
   const pullRequest = memberOf(event, "pull_request");
   const number = memberOf(pullRequest, "number");
-  const base = memberOf(memberOf(pullRequest, "base"), "sha") ?? memberOf(memberOf(event, "merge_group"), "base_sha");
+  const [into, from] = [memberOf(pullRequest, "base"), memberOf(pullRequest, "head")];
+  const base = memberOf(into, "sha") ?? memberOf(memberOf(event, "merge_group"), "base_sha");
+  const [branch, head] = [memberOf(into, "ref"), memberOf(from, "sha")];
   return {
     ...(typeof number === "number" && { pullRequest: number }),
     ...(typeof base === "string" && { base }),
+    ...(typeof branch === "string" && { branch }),
+    ...(typeof head === "string" && { head }),
   };
 }
 

@@ -100,6 +100,23 @@ export class WorkTree {
     );
   }
 
+  /** What the commit that is checked out merges `head` into; undefined where it is no such merge. */
+  async mergedInto(head: string): Promise<string | undefined> {
+    const merged = await this.#line("rev-parse", "--verify", "--quiet", "HEAD^2");
+    return merged === head ? this.#line("rev-parse", "--verify", "--quiet", "HEAD^1") : undefined;
+  }
+
+  /** Whether the clone has a branch, tag or commit. */
+  async has(name: string): Promise<boolean> {
+    return this.commit(name).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof SourceError) return false;
+        throw error;
+      },
+    );
+  }
+
   /** The commit at which `head` left `base`; undefined where the clone does not have it. */
   branchPoint(base: string, head: string): Promise<string | undefined> {
     return this.#line("merge-base", base, head);

@@ -682,16 +682,15 @@ var init_pipeline_v3_schema = __esm({
               enum: ["json", "avro", "protobuf"]
             },
             schema: {
-              description: "Inline schema for avro and protobuf.",
+              description: "Inline schema for avro and protobuf; for json it may declare the fields in place of schema_fields.",
               "x-rule": "required for avro and protobuf",
               "x-effect": "restart",
               type: "object",
-              required: ["file"],
               additionalProperties: false,
               properties: {
                 file: {
                   description: "Text of the .avsc or .proto file.",
-                  "x-rule": "avro: a record, at most 65536 characters; protobuf: no imports",
+                  "x-rule": "required for avro and protobuf; avro: a record, at most 65536 characters; protobuf: no imports",
                   examples: ['{"type": "record", "name": "order", "fields": []}'],
                   "x-effect": "restart",
                   type: "string",
@@ -707,8 +706,7 @@ var init_pipeline_v3_schema = __esm({
                   type: "string"
                 },
                 fields: {
-                  description: "JSON alternative to schema_fields.",
-                  "x-rule": "for avro and protobuf",
+                  description: "In place of schema_fields, as clients of the reference service write it.",
                   "x-effect": "restart",
                   type: "array",
                   items: {
@@ -735,10 +733,27 @@ var init_pipeline_v3_schema = __esm({
             }
           },
           then: {
-            required: ["schema"]
+            required: ["schema"],
+            properties: {
+              schema: {
+                type: "object",
+                required: ["file"]
+              }
+            }
           },
           else: {
-            required: ["schema_fields"]
+            if: {
+              required: ["schema"],
+              properties: {
+                schema: {
+                  type: "object",
+                  required: ["fields"]
+                }
+              }
+            },
+            else: {
+              required: ["schema_fields"]
+            }
           }
         },
         otlpSource: {
@@ -11474,6 +11489,7 @@ var init_codes = __esm({
         "A document or a file, its aliases written out, has too many values, or there are too many documents."
       ),
       FILE_COST: error("A file needs more time or memory to be read and checked than one file may use."),
+      FAULT: error("Sluice itself failed on a file. Other files are read all the same, and what runs goes on."),
       DUPLICATE_KEY: error("A mapping has a key twice."),
       IGNORE_COST: error("The patterns of a `.sluiceignore` take too long. No file below its folder is read."),
       NOT_READ: error(
@@ -19753,7 +19769,7 @@ function common(types2) {
   if (first3 === void 0) return unknown;
   return rest.every(({ kind: kind2 }) => kind2 === first3.kind) ? first3 : unknown;
 }
-var Mismatch, Checker;
+var Checker;
 var init_check = __esm({
   "engine/expression/check/check.ts"() {
     "use strict";
@@ -19764,14 +19780,14 @@ var init_check = __esm({
     init_predicates();
     init_compile_budget();
     init_types();
-    Mismatch = class extends ExpressionError {
-    };
     Checker = class {
       source;
       functions;
       environment;
       budget;
       warnings = [];
+      /** How many branches the code is in that is checked: it may not run. */
+      #branches = 0;
       constructor(source, functions, environment2, budget) {
         this.source = source;
         this.functions = functions;
@@ -19782,21 +19798,20 @@ var init_check = __esm({
       refuse(span, detail, cause) {
         throw new ExpressionError("compile", this.source, span, detail, cause);
       }
-      /** Kinds that do not fit together. */
+      /** Kinds that do not fit together: an error when the code runs. In code that may not run it is a warning, and the check goes on. */
       mismatch(span, detail) {
-        throw new Mismatch("compile", this.source, span, detail);
+        const error2 = new ExpressionError("compile", this.source, span, detail);
+        if (this.#branches === 0) throw error2;
+        this.warnings.push(error2);
+        return unknown;
       }
-      /** The type of code that may not run: kinds in it that do not fit together are a warning, and its type is unknown. */
+      /** The type of code that may not run: kinds in it that do not fit together are a warning. */
       branch(node, scope, demand = () => void 0) {
-        try {
-          const type = this.type(node, scope);
-          demand(type);
-          return type;
-        } catch (error2) {
-          if (!(error2 instanceof Mismatch)) throw error2;
-          this.warnings.push(error2);
-          return unknown;
-        }
+        this.#branches += 1;
+        const type = this.type(node, scope);
+        demand(type);
+        this.#branches -= 1;
+        return type;
       }
       type(node, scope) {
         switch (node.kind) {
@@ -23988,8 +24003,11 @@ function feedOf(source) {
   const name3 = `source "${printable2(source.get("source_id").text ?? "")}"`;
   const signal = source.get("type").text ?? "";
   if (isSignal(signal)) return { name: name3, signal, fields: new Map(otlpFields[signal].map((one2) => [one2.name, one2.type])) };
-  const declared = source.get("schema_fields").exists ? source.get("schema_fields") : source.get("schema", "fields");
-  return { name: name3, fields: fieldsOf2(declared, "name", "type") };
+  return { name: name3, fields: fieldsOf2(declaredFields(source), "name", "type") };
+}
+function declaredFields(source) {
+  const own2 = source.get("schema_fields");
+  return own2.exists ? own2 : source.get("schema", "fields");
 }
 function isSignal(type) {
   return Object.hasOwn(otlpFields, type);
@@ -24006,7 +24024,7 @@ function optionalFields(document2) {
   if (joins(document2)) return /* @__PURE__ */ new Map();
   const [stateless] = document2.transforms("stateless");
   const sources = document2.sources().filter((source) => stateless?.get("source_id").text !== source.get("source_id").text);
-  const fields = sources.flatMap((source) => source.get("schema_fields").items());
+  const fields = sources.flatMap((source) => declaredFields(source).items());
   return new Map(
     fields.flatMap((field2) => {
       const [name3, type] = [field2.get("name").text, typeNamed(field2.get("type").text)];
@@ -24020,6 +24038,11 @@ function outputFeed(stateless) {
 }
 function joins(document2) {
   return document2.get("join", "enabled").value === true;
+}
+function typedFields({ fields }) {
+  const known2 = [];
+  for (const [name3, type] of fields ?? []) if (type !== void 0) known2.push({ name: name3, type });
+  return fields !== void 0 && known2.length === fields.size ? known2 : void 0;
 }
 function joinFeed(document2) {
   const fields = /* @__PURE__ */ new Map();
@@ -24275,7 +24298,7 @@ var init_sink = __esm({
 function* filters(document2) {
   for (const transform of document2.transforms("filter").slice(0, mostFilters)) {
     const feed = sourceFeed(document2, transform.get("source_id").text);
-    const fields = typed2(feed);
+    const fields = typedFields(feed);
     const expression = transform.get("config", "expression");
     if (fields === void 0 || !isReadable(expression)) continue;
     const found2 = compiled2(() => compileFilter(expression.text ?? "", fields, document2.document.compileBudget));
@@ -24287,7 +24310,7 @@ function* filters(document2) {
 function* outputs(document2) {
   for (const stateless of document2.transforms("stateless").slice(0, 1)) {
     const feed = sourceFeed(document2, stateless.get("source_id").text);
-    const fields = typed2(feed);
+    const fields = typedFields(feed);
     if (fields === void 0) continue;
     const expressions = stateless.get("config", "transforms").items().map((output) => output.get("expression"));
     yield* judged(distinct(expressions.filter(isReadable)), fields, `over the fields of ${feed.name}`);
@@ -24333,11 +24356,6 @@ function inHours({ part: part2 }) {
   const [, days2] = /duration\(\s*["']([^"']*\dd[^"']*)["']/.exec(part2) ?? [];
   const length = days2 === void 0 ? void 0 : parseDuration(days2);
   return length === void 0 ? void 0 : `write "${printDuration(length).replace(/(\D)0m0s$/, "$1")}"`;
-}
-function typed2({ fields }) {
-  const known2 = [];
-  for (const [name3, type] of fields ?? []) if (type !== void 0) known2.push({ name: name3, type });
-  return fields !== void 0 && known2.length === fields.size ? known2 : void 0;
 }
 function compiled2(compile2) {
   try {
@@ -24395,7 +24413,7 @@ function* sourceNames(document2) {
 }
 function* schemaFieldNames(document2) {
   for (const source of document2.sources()) {
-    const names5 = source.get("schema_fields").items().map((field2) => field2.get("name"));
+    const names5 = declaredFields(source).items().map((field2) => field2.get("name"));
     yield* mustDiffer(names5, "DUPLICATE_NAME", "each field once");
   }
 }
@@ -24540,7 +24558,12 @@ function* idleSchema(document2) {
     const schema = source.get("schema");
     const format2 = source.get("format").text ?? "json";
     if (!schema.exists || format2 !== "json") continue;
-    yield schema.problem("UNUSED", { expected: "nothing with format json", found: "a schema that is not used" });
+    const [file, fields] = [schema.get("file"), schema.get("fields")];
+    if (file.exists)
+      yield file.problem("UNUSED", { expected: "nothing with format json", found: "a schema that is not used" });
+    const isRepeated = (0, import_node_util2.isDeepStrictEqual)(fields.value, source.get("schema_fields").value);
+    if (fields.exists && source.get("schema_fields").exists && !isRepeated)
+      yield fields.problem("UNUSED", { expected: "nothing beside schema_fields", found: "fields that are not used" });
   }
 }
 var import_node_util2, sourceRules, ofTopics, positionRules, formatRules, longestAvro;
@@ -27381,6 +27404,29 @@ var init_desired_pipeline = __esm({
   }
 });
 
+// reconciler/language/fault.ts
+function fault(file, error2) {
+  const thrown = error2 instanceof Error ? `${error2.name}: ${error2.message}` : String(error2);
+  return problem(
+    "FAULT",
+    { file, line: 1, column: 1 },
+    {
+      subject: "file",
+      expected: "a file on which Sluice does not fail",
+      found: `an error of Sluice itself: ${printable2(thrown, longestMessage2)}`,
+      suggestion: "please report it with the file; until it is mended, write otherwise what changed last"
+    }
+  );
+}
+var longestMessage2;
+var init_fault = __esm({
+  "reconciler/language/fault.ts"() {
+    "use strict";
+    init_problem();
+    longestMessage2 = 300;
+  }
+});
+
 // reconciler/language/limits.ts
 var maxFileBytes, maxDepth, maxValues, maxFileValues, maxDocuments;
 var init_limits = __esm({
@@ -27410,7 +27456,7 @@ function withVariables(document2, variables) {
     const value = text5.replaceAll(references, (spelled3, name3) => variables.get(name3 ?? "") ?? spelled3);
     const isWhole = found2[0]?.[0] === text5;
     const made3 = { ...scalar3, value, variables: [...new Set(found2.map(([, name3 = ""]) => name3))] };
-    return isWhole ? typed3(made3, value, typesAt(path2)) : made3;
+    return isWhole ? typed2(made3, value, typesAt(path2)) : made3;
   });
   return problems.length === 0 ? replaced3 : replaced3.with(problems);
 }
@@ -27449,7 +27495,7 @@ function problemOf2(document2, path2, { 0: spelled3, 1: name3 = "", index }, var
 function isVariableName(text5) {
   return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text5);
 }
-function typed3(scalar3, text5, types2) {
+function typed2(scalar3, text5, types2) {
   if (types2.has("string")) return scalar3;
   if (types2.has("integer") && /^-?\d{1,15}$/.test(text5)) return { ...scalar3, value: Number(text5) };
   if (types2.has("boolean") && (text5 === "true" || text5 === "false")) return { ...scalar3, value: text5 === "true" };
@@ -31364,9 +31410,13 @@ var init_document2 = __esm({
 
 // reconciler/desired/read-file.ts
 function* documentsOf(file, variables) {
-  const { documents, problem: obstacle, text: text5 } = parse3(file);
-  for (const parsed2 of documents) yield readDocument2(withVariables(inVersion3(parsed2), variables));
-  return obstacle === void 0 ? void 0 : unreadable2(obstacle, text5);
+  try {
+    const { documents, problem: obstacle, text: text5 } = parse3(file);
+    for (const parsed2 of documents) yield readDocument2(withVariables(inVersion3(parsed2), variables));
+    return obstacle === void 0 ? void 0 : unreadable2(obstacle, text5);
+  } catch (error2) {
+    return unreadable2(fault(file.path, error2), textOf2(file));
+  }
 }
 function readDocument2(document2) {
   const start = document2.place();
@@ -31387,10 +31437,10 @@ function unreadable2(obstacle, text5 = "") {
   const { file, line: line2 } = obstacle;
   return { file, line: line2, freezesFile: true, pipeline_ids: idsIn(text5), problems: [obstacle] };
 }
-function tooCostly({ path: path2, bytes }) {
+function tooCostly(file) {
   const obstacle = problem(
     "FILE_COST",
-    { file: path2, line: 1, column: 1 },
+    { file: file.path, line: 1, column: 1 },
     {
       subject: "file",
       expected: "a file that is read and checked within the time and memory for one file",
@@ -31398,7 +31448,10 @@ function tooCostly({ path: path2, bytes }) {
       suggestion: "divide it into several files, and shorten its expressions and patterns"
     }
   );
-  return unreadable2(obstacle, Buffer.from(bytes.subarray(0, maxFileBytes)).toString("utf8"));
+  return unreadable2(obstacle, textOf2(file));
+}
+function textOf2({ bytes }) {
+  return Buffer.from(bytes.subarray(0, maxFileBytes)).toString("utf8");
 }
 function readPipeline(document2, start) {
   const written2 = document2.value;
@@ -31425,6 +31478,7 @@ var init_read_file = __esm({
     "use strict";
     init_schemas();
     init_check2();
+    init_fault();
     init_problem();
     init_variables();
     init_claims();
@@ -31754,7 +31808,7 @@ var init_cli_error = __esm({
 });
 
 // reconciler/cli/invocation/settings.ts
-function textOf2(value) {
+function textOf3(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 function parseListener(text5) {
@@ -31781,7 +31835,7 @@ var init_settings = __esm({
       }
       /** A setting that is a text and has a default. */
       text(name3) {
-        return textOf2(this.all(name3)[0]?.value);
+        return textOf3(this.all(name3)[0]?.value);
       }
       optional(name3) {
         return this.all(name3).length === 0 ? void 0 : this.text(name3);
@@ -32131,7 +32185,7 @@ function variableReader(settings2, read = readVariablesFile) {
 }
 async function readVariables(settings2, contents2) {
   const weakestFirst = [
-    ...settings2.all("vars_file").map(({ rank, value }) => ({ rank, read: () => ofFile(textOf2(value), contents2) })),
+    ...settings2.all("vars_file").map(({ rank, value }) => ({ rank, read: () => ofFile(textOf3(value), contents2) })),
     ...settings2.all("vars").map(({ rank, value }) => ({ rank, read: async () => Object.entries(value) }))
   ].toSorted((a, b3) => b3.rank - a.rank);
   const variables = /* @__PURE__ */ new Map();
@@ -35667,12 +35721,12 @@ function expressionCosts(from, to2) {
   const ids = new Set([...from.transforms, ...to2.transforms].map(({ source_id }) => source_id));
   return types2.flatMap(
     (type) => [...ids].flatMap((source_id) => {
-      const [before, after] = [from, to2].map((config) => textOf3(config, type, source_id));
+      const [before, after] = [from, to2].map((config) => textOf4(config, type, source_id));
       return before === after ? [] : [{ code: "ExpressionChanges", facts: { source_id, type } }];
     })
   );
 }
-function textOf3({ transforms }, type, source_id) {
+function textOf4({ transforms }, type, source_id) {
   const found2 = transforms.find((one2) => one2.type === type && one2.source_id === source_id);
   return found2 && JSON.stringify(found2.config);
 }
@@ -41886,6 +41940,21 @@ var init_work_tree = __esm({
           `expected a branch, tag or commit of the clone ${this.top}, found none that is called ${oneLine(name3.slice(0, 200))}: fetch it, in CI with the whole history (fetch-depth: 0)`
         );
       }
+      /** What the commit that is checked out merges `head` into; undefined where it is no such merge. */
+      async mergedInto(head) {
+        const merged = await this.#line("rev-parse", "--verify", "--quiet", "HEAD^2");
+        return merged === head ? this.#line("rev-parse", "--verify", "--quiet", "HEAD^1") : void 0;
+      }
+      /** Whether the clone has a branch, tag or commit. */
+      async has(name3) {
+        return this.commit(name3).then(
+          () => true,
+          (error2) => {
+            if (error2 instanceof SourceError) return false;
+            throw error2;
+          }
+        );
+      }
       /** The commit at which `head` left `base`; undefined where the clone does not have it. */
       branchPoint(base, head) {
         return this.#line("merge-base", base, head);
@@ -43432,7 +43501,7 @@ async function content(reference, path2) {
   try {
     file = await (0, import_promises18.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
     if (!(await file.stat()).isFile()) throw notFound(reference, "is not a file", "name a file");
-    return textOf4(reference, await readAtMost2(file, fileBytes + 1));
+    return textOf5(reference, await readAtMost2(file, fileBytes + 1));
   } catch (error2) {
     if (error2 instanceof EngineError) throw error2;
     const code18 = error2.code ?? "unknown error";
@@ -43454,7 +43523,7 @@ async function readAtMost2(file, limit2) {
     if (bytesRead === 0 || length === limit2) return buffer.subarray(0, length);
   }
 }
-function textOf4(reference, bytes) {
+function textOf5(reference, bytes) {
   if (bytes.length > fileBytes)
     throw notFound(reference, `has more than ${fileBytes} bytes`, "name a file that holds one secret");
   const text5 = bytes.toString("utf8").replace(/\r?\n$/, "");
@@ -43666,8 +43735,8 @@ function madeOf(preview, base, head) {
 async function loadedSides(settings2, tree, sides, signal) {
   const loader = new Loader();
   let commit;
-  const textOf6 = async (file) => (commit === void 0 ? void 0 : await tree?.textAt(commit, file)) ?? readVariablesFile(file);
-  const read = variableReader(settings2, textOf6);
+  const textOf7 = async (file) => (commit === void 0 ? void 0 : await tree?.textAt(commit, file)) ?? readVariablesFile(file);
+  const read = variableReader(settings2, textOf7);
   const found2 = [];
   for (const { compared: compared4, files, skipped, unread: unread2 } of sides) {
     ({ commit } = compared4);
@@ -44317,7 +44386,7 @@ function idOf(value) {
   const id = isObject(value) ? value["id"] : void 0;
   return typeof id === "number" || typeof id === "string" ? String(id) : void 0;
 }
-function textOf5(value) {
+function textOf6(value) {
   return typeof value === "string" ? value : "";
 }
 function kindOf4(value) {
@@ -44354,9 +44423,9 @@ var GitHubComments = class {
   }
   async #commentOf(found2) {
     const { body, user, html_url } = found2;
-    const address = textOf5(html_url);
+    const address = textOf6(html_url);
     const isOwn = await this.#isOwn(user);
-    return { id: idOf(found2) ?? "", body: textOf5(body), isOwn, ...address !== "" && { address } };
+    return { id: idOf(found2) ?? "", body: textOf6(body), isOwn, ...address !== "" && { address } };
   }
   /** The token of a job belongs to no account: what it wrote is a bot's, which no author of a change can be. */
   async #isOwn(user) {
@@ -44406,7 +44475,7 @@ var GitLabNotes = class {
     const { body, author } = found2;
     const id = idOf(found2) ?? "";
     const isOwn = isObject(author) && idOf(author) === await this.#accountId();
-    return { id, body: textOf5(body), isOwn, ...this.#page !== void 0 && { address: `${this.#page}#note_${id}` } };
+    return { id, body: textOf6(body), isOwn, ...this.#page !== void 0 && { address: `${this.#page}#note_${id}` } };
   }
   #accountId() {
     this.#account ??= accountOf(this.#rest).then((account) => {
@@ -44457,10 +44526,14 @@ async function jobEvent(env) {
   }
   const pullRequest = memberOf(event, "pull_request");
   const number5 = memberOf(pullRequest, "number");
-  const base = memberOf(memberOf(pullRequest, "base"), "sha") ?? memberOf(memberOf(event, "merge_group"), "base_sha");
+  const [into2, from] = [memberOf(pullRequest, "base"), memberOf(pullRequest, "head")];
+  const base = memberOf(into2, "sha") ?? memberOf(memberOf(event, "merge_group"), "base_sha");
+  const [branch, head] = [memberOf(into2, "ref"), memberOf(from, "sha")];
   return {
     ...typeof number5 === "number" && { pullRequest: number5 },
-    ...typeof base === "string" && { base }
+    ...typeof base === "string" && { base },
+    ...typeof branch === "string" && { branch },
+    ...typeof head === "string" && { head }
   };
 }
 function memberOf(value, name3) {
@@ -44474,6 +44547,7 @@ function needed(env, name3) {
 
 // reconciler/cli/action/check.ts
 init_rest();
+init_work_tree();
 
 // reconciler/validate/formats/format.ts
 init_yaml_document();
@@ -45073,6 +45147,7 @@ function summaryOf2(wrong) {
 }
 
 // reconciler/cli/action/check.ts
+var longestLook = 6e4;
 var planFile = "sluice-plan.json";
 var progress = new Progress({}, "sluice");
 async function check2(job) {
@@ -45120,7 +45195,7 @@ async function uploaded({ env, terminal }, { token: token5 }, sarif) {
   }
 }
 async function compared3(job, inputs, runner) {
-  const base = inputs.base ?? (await jobEvent(job.env)).base;
+  const base = inputs.base ?? await baseOf(job, inputs.path);
   if (base === void 0) {
     job.terminal.out("No plan: the job is for no pull request, and the input base is not given.");
     return true;
@@ -45138,6 +45213,14 @@ async function compared3(job, inputs, runner) {
   const isHarmless = exitCodeOf(report, settings2.text("fail_on")) !== 1;
   if (!isHarmless) job.terminal.out(annotation2("error", refusalOf(report, settings2.text("fail_on"))));
   return isHarmless;
+}
+async function baseOf({ env }, path2) {
+  const { base, branch, head } = await jobEvent(env);
+  if (base === void 0 || branch === void 0) return base;
+  const tree = await WorkTree.around(path2, env, AbortSignal.timeout(longestLook));
+  const merged = head === void 0 ? void 0 : await tree.mergedInto(head);
+  const remote2 = `origin/${branch}`;
+  return merged ?? (await tree.has(remote2) ? remote2 : base);
 }
 async function commented({ env, terminal }, { token: token5 }, report, text5, runner) {
   try {

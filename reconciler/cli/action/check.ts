@@ -16,6 +16,7 @@ import { placeComment } from "../../pull-request/comments.ts";
 import { githubRest, uploadSarif } from "../../pull-request/github.ts";
 import { commentsOfJob, githubRepository, jobEvent, UnknownJob } from "../../pull-request/host.ts";
 import { RestError } from "../../pull-request/rest.ts";
+import { WorkTree } from "../../work-tree/work-tree.ts";
 import { format } from "../../validate/formats/format.ts";
 import { counts } from "../../validate/formats/report.ts";
 import { BadInput, type Inputs, inputsOf } from "./inputs.ts";
@@ -28,6 +29,8 @@ export interface Job {
   terminal: Terminal;
 }
 
+/** Milliseconds that a look at the clone may take. */
+const longestLook = 60_000;
 const planFile = "sluice-plan.json";
 /** A log is read when all is over. */
 const progress = new Progress({}, "sluice");
@@ -87,7 +90,7 @@ async function uploaded({ env, terminal }: Job, { token }: Inputs, sarif: string
 
 /** Says what the change does, where it is known what it would be merged into. */
 async function compared(job: Job, inputs: Inputs, runner: Runner): Promise<boolean> {
-  const base = inputs.base ?? (await jobEvent(job.env)).base;
+  const base = inputs.base ?? (await baseOf(job, inputs.path));
   if (base === undefined) {
     job.terminal.out("No plan: the job is for no pull request, and the input base is not given.");
     return true;
@@ -104,6 +107,19 @@ async function compared(job: Job, inputs: Inputs, runner: Runner): Promise<boole
   const isHarmless = exitCodeOf(report, settings.text("fail_on") as Level) !== 1;
   if (!isHarmless) job.terminal.out(annotation("error", refusalOf(report, settings.text("fail_on"))));
   return isHarmless;
+}
+
+/**
+ * What the change would be merged into. The event names the base as it was at the last push, and what is checked out is often
+ * the merge with the base of now: what others merged in between is none of this change.
+ */
+async function baseOf({ env }: Job, path: string): Promise<string | undefined> {
+  const { base, branch, head } = await jobEvent(env);
+  if (base === undefined || branch === undefined) return base;
+  const tree = await WorkTree.around(path, env, AbortSignal.timeout(longestLook));
+  const merged = head === undefined ? undefined : await tree.mergedInto(head);
+  const remote = `origin/${branch}`;
+  return merged ?? ((await tree.has(remote)) ? remote : base);
 }
 
 /** A token that may not comment, as in a pull request of a fork, is no failure: the summary has the same. */

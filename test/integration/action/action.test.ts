@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { load } from "js-yaml";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bundled } from "../../../.github/actions/validate/bundle.ts";
 import { check } from "../../../reconciler/cli/action/check.ts";
 import { inputNames } from "../../../reconciler/cli/action/inputs.ts";
@@ -222,6 +222,49 @@ mkdir dist && echo 'console.log(${JSON.stringify(report)})' >dist/sluice.js\n`;
     );
   },
 );
+
+/** A change of `orders`, while others have merged a pipeline of theirs since the last push. */
+async function behindOthers(): Promise<{ base: string; head: string }> {
+  const base = await repository.head();
+  await repository.git("checkout", "-q", "-b", "mine");
+  const head = await repository.commit({ "pipelines/orders.yaml": filtered });
+  await repository.git("checkout", "-q", "main");
+  await repository.commit({ "pipelines/theirs.yaml": pipelineText({ id: "theirs" }) });
+  return { base, head };
+}
+
+const eventOf = ({ base, head }: { base: string; head: string }): object => ({
+  pull_request: { number: 12, base: { sha: base, ref: "main" }, head: { sha: head } },
+});
+
+describe("a change of others that was merged since the last push is not planned", () => {
+  test("where the merge with the base is checked out, also without the branch in the clone", async () => {
+    const moved = await behindOthers();
+    await repository.git("checkout", "-q", "--detach");
+    await repository.git("merge", "-q", "--no-ff", "-m", "Merge", "mine");
+    await repository.git("branch", "-D", "main");
+    const { outputs } = await run({ inputs: { path: "pipelines" }, event: eventOf(moved) });
+    expect(outputs).toMatchObject({ level: "restart", changes: "1" });
+    expect(started!.comments[0]!.body).not.toContain("theirs");
+  });
+
+  test("where the change alone is checked out", async () => {
+    const { head } = await behindOthers();
+    await repository.git("update-ref", "refs/remotes/origin/main", "main");
+    await repository.git("checkout", "-q", "mine");
+    // The event may also name a base that is newer, or not in the clone.
+    const event = eventOf({ base: "0".repeat(40), head });
+    const { outputs } = await run({ inputs: { path: "pipelines" }, event });
+    expect(outputs).toMatchObject({ level: "restart", changes: "1" });
+  });
+
+  test("where the clone has no branch of that name, by the base of the event", async () => {
+    const moved = await behindOthers();
+    await repository.git("checkout", "-q", "mine");
+    const { outputs } = await run({ inputs: { path: "pipelines" }, event: eventOf(moved) });
+    expect(outputs).toMatchObject({ level: "restart", changes: "1" });
+  });
+});
 
 test("a bad file is an annotation at its place, in the summary, and fails the job", async () => {
   await put(orders.replace("type: int", "type: itn"));
