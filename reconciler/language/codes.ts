@@ -41,6 +41,7 @@ export const codes = {
     "A document or a file, its aliases written out, has too many values, or there are too many documents.",
   ),
   FILE_COST: error("A file needs more time or memory to be read and checked than one file may use."),
+  CONFLICT: error("A file holds a conflict of a merge, as Git marks it."),
   FAULT: error("Sluice itself failed on a file. Other files are read all the same, and what runs goes on."),
   DUPLICATE_KEY: error("A mapping has a key twice."),
   IGNORE_COST: error("The patterns of a `.sluiceignore` take too long. No file below its folder is read."),

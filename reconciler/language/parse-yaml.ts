@@ -104,13 +104,39 @@ class Composer {
 
   #entries(): Entry[] {
     const entries: Entry[] = [];
-    for (let key = this.#node(); key !== undefined; key = this.#node()) {
+    const merged: Entry[] = [];
+    for (
+      let isMerge = this.#isMerge, key = this.#node();
+      key !== undefined;
+      isMerge = this.#isMerge, key = this.#node()
+    ) {
       if (key.kind !== "scalar") this.#refuse("YAML_SYNTAX", key.at, "a text as key", `a ${key.kind}`);
       const value = this.#node();
-      if (value !== undefined) entries.push({ key: String(key.value), at: Math.max(key.at, 0), value });
+      if (value === undefined) continue;
+      if (isMerge) merged.push(...this.#toMerge(value, key.at));
+      else entries.push({ key: String(key.value), at: Math.max(key.at, 0), value });
     }
     this.#next += 1;
-    return entries;
+    return merged.length === 0 ? entries : withMerged(entries, merged);
+  }
+
+  /** Whether the next node is a merge key: `<<` without quotes, as YAML 1.1 and most tools have it. */
+  get #isMerge(): boolean {
+    const event = this.#events[this.#next];
+    return (
+      event?.type === EVENT_ID.SCALAR &&
+      event.style === SCALAR_STYLE.PLAIN &&
+      this.#source.text.slice(event.valueStart, event.valueEnd) === "<<"
+    );
+  }
+
+  /** The entries of a mapping, or of a list of mappings. */
+  #toMerge(value: Node, at: number): Entry[] {
+    return (value.kind === "list" ? value.items : [value]).flatMap((one) =>
+      one.kind === "map"
+        ? one.entries
+        : this.#refuse("YAML_SYNTAX", at, "a mapping, or a list of mappings, to merge by <<", `a ${one.kind}`),
+    );
   }
 
   #alias(event: AliasEvent): Node {
@@ -175,6 +201,17 @@ class Composer {
   #refuse(code: Problem["code"], at: number, expected: string, found: string): never {
     throw new Refusal(problem(code, this.#source.place(at), { subject: "file", expected, found }));
   }
+}
+
+/** Entries with those that they lack: of two that are merged, the first one counts. */
+function withMerged(entries: readonly Entry[], merged: readonly Entry[]): Entry[] {
+  const [all, keys] = [[...entries], new Set(entries.map(({ key }) => key))];
+  for (const entry of merged) {
+    if (keys.has(entry.key)) continue;
+    keys.add(entry.key);
+    all.push(entry);
+  }
+  return all;
 }
 
 /** The parser's error as a problem, without its excerpt of the file, which may hold a secret. */

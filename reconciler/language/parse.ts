@@ -19,7 +19,7 @@ export function parse(file: SourceFile): ParsedFile {
   if ("code" in source) return { documents: [], problem: source };
   const { text } = source;
   const roots = rootsOf(source);
-  if ("code" in roots) return { documents: [], problem: roots, text };
+  if ("code" in roots) return { documents: [], problem: conflictIn(source) ?? roots, text };
   if (roots.length === 0) return { documents: [], problem: emptyFile(file.path), text };
   return { documents: roots.map((root) => new Document(source, root)), text };
 }
@@ -28,6 +28,18 @@ function rootsOf(source: SourceText): Node[] | Problem {
   if (!/\.json$/i.test(source.file) || source.text.trim() === "") return parseYaml(source);
   const root = parseJson(source);
   return "code" in root ? root : [root];
+}
+
+/** Where Git has put two versions of lines; undefined where it has not. */
+function conflictIn(source: SourceText): Problem | undefined {
+  const at = source.text.search(/^<{7}(?: |$)/m);
+  if (at < 0 || !/^>{7}(?: |$)/m.test(source.text.slice(at))) return undefined;
+  return problem("CONFLICT", source.place(at), {
+    subject: "file",
+    expected: "one version of each line",
+    found: "a conflict that Git has marked",
+    suggestion: "choose between the lines up to ======= and those up to >>>>>>>, and remove the marks",
+  });
 }
 
 function emptyFile(file: string): Problem {

@@ -166,13 +166,11 @@ function inQuotes(parentSchema: SchemaError["parentSchema"], data: number | bool
 /** A key that the format does not have at `path`, with the probably intended one. */
 function unknownKey(document: Document, path: Path, key: string, error: SchemaError): Problem {
   const known = Object.keys((error.parentSchema?.["properties"] as object | undefined) ?? {});
-  const merge =
-    key === "<<" ? "YAML 1.2 has no merge keys: write the fields out, or use an alias for the whole value" : undefined;
   return problem("UNKNOWN_KEY", document.keyPlace([...path, key]), {
     path: [...path, key],
     expected: `one of the keys ${known.join(", ")}`,
     found: `the key "${printable(key)}"`,
-    suggestion: merge ?? elsewhere(path, key) ?? didYouMean(key, known),
+    suggestion: elsewhere(path, key) ?? didYouMean(key, known),
   });
 }
 

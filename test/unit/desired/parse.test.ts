@@ -22,6 +22,22 @@ test.each([
   ["blocks", "a: |\n  x\n  y\nb: >\n  x\n  y\n", { a: "x\ny\n", b: "x y\n" }],
   ["tags of the standard", "a: !!str 1\nb: !!int '2'\nc: !!map {d: !!seq [1]}", { a: "1", b: 2, c: { d: [1] } }],
   ["aliases", "a: &x [1]\nb: *x", { a: [1], b: [1] }],
+  [
+    "a mapping that is merged, whose keys are those that are not there",
+    "a: &x {b: 1, c: 2}\nd: {<<: *x, c: 3}",
+    { a: { b: 1, c: 2 }, d: { b: 1, c: 3 } },
+  ],
+  [
+    "several, of which the first counts, also where it comes last",
+    "a: {c: 4, <<: [{b: 1}, {b: 2, d: 3}]}",
+    { a: { c: 4, b: 1, d: 3 } },
+  ],
+  [
+    "one that merges another",
+    "a: &x {b: 1}\nc: &y {<<: *x, d: 2}\ne: {<<: *y}",
+    { a: { b: 1 }, c: { d: 2, b: 1 }, e: { d: 2, b: 1 } },
+  ],
+  ["a text of <<, which merges nothing", 'a: {"<<": {b: 1}}\nb: <<', { a: { "<<": { b: 1 } }, b: "<<" }],
   ["keys that are no texts", "1: a\ntrue: b\n~: c", { 1: "a", true: "b", null: "c" }],
 ])("%s", (_, text, value) => {
   expect(yaml(text)?.value).toEqual(value);
@@ -44,6 +60,18 @@ test("values and keys have places, in lists and behind aliases too", () => {
   expect(at(["a", 7, "c"])).toBe("orders.yaml:2:1");
   expect(Object.values(yaml("a:\n  - &x\n  -")?.place(["a", 1]) ?? {}).join(":")).toBe("orders.yaml:1:1");
   expect(document?.keyPlace(["a", 1, "c"])).toMatchObject({ line: 4, column: 7 });
+});
+
+test("a value that is merged is where it is written", () => {
+  const document = yaml("a: &x\n  b: 1\nc:\n  <<: *x\n");
+  expect(document?.place(["c", "b"])).toMatchObject({ line: 2, column: 6 });
+  expect(document?.keyPlace(["c", "b"])).toMatchObject({ line: 2, column: 3 });
+});
+
+test("merged mappings count as many values as they have", () => {
+  const many = Array.from({ length: 2000 }, (_, n) => `k${n}: 0`).join(", ");
+  const merges = Array.from({ length: 100 }, (_, n) => `m${n}: { <<: *x }`).join("\n");
+  expect(parse(fileOf(`a: &x { ${many} }\n${merges}`)).problem).toMatchObject({ code: "TOO_MANY_VALUES" });
 });
 
 test("places count characters of a line whatever its end, and after a byte order mark", () => {
