@@ -31,6 +31,17 @@ type Awaited = "a turn" | "the files";
 
 const paths: Readonly<Record<Awaited, string>> = { "a turn": "/control/v1/turn", "the files": "/control/v1/reconcile" };
 
+/** What `--wait` of a verb waits for and judges. */
+interface Waiting {
+  awaited: Awaited;
+  /** What was not done by the turn. */
+  leftOver?: () => Promise<string | undefined>;
+  /** The one pipeline that is judged, by its file. */
+  only?: string;
+  /** The commit by which all are judged, whether or not a newer one can be fetched. */
+  revision?: string;
+}
+
 /**
  * Shows what an operator asked for; with `--wait` after a turn that carried it out, with what that turn found. Ends where
  * `the files` are awaited as `sluice reconcile --wait` does, else with 1 if `leftOver` gives what was not done.
@@ -39,8 +50,7 @@ export async function showCarriedOut(
   invocation: Invocation,
   done: object,
   text: () => string,
-  awaited: Awaited,
-  leftOver: () => Promise<string | undefined> = async () => undefined,
+  { awaited, leftOver, only, revision }: Waiting,
 ): Promise<ExitCode> {
   if (!invocation.settings.isOn("wait")) return show(invocation, done, text);
   let answer: ReconcileAnswer;
@@ -53,18 +63,32 @@ export async function showCarriedOut(
   }
   const showWith = (found: readonly string[]): ExitCode =>
     show(invocation, { ...done, reconcile: answer }, () => [text(), ...found.map(printable)].join("\n"));
-  if (awaited === "the files") {
-    showWith(lines(answer));
-    return codes[endingOf(answer)];
+  if (only !== undefined) {
+    const own = answer.open.find(({ name }) => name === only);
+    const state = own === undefined ? `${only} is ready.` : `${own.name}: ${own.reason}: ${own.message}`;
+    showWith([state, ...notFollowed(answer)]);
+    return own === undefined ? 0 : codes["not ready"];
   }
-  const left = await leftOver();
-  showWith(turnLines(answer, left));
+  if (awaited === "the files" || revision !== undefined) {
+    const isUnfetched = answer.revision === revision && answer.error !== undefined;
+    const judged = isUnfetched ? withoutSource(answer) : answer;
+    showWith(lines(judged));
+    return codes[endingOf(judged)];
+  }
+  const left = await leftOver?.();
+  showWith([left ?? "It is carried out.", ...notFollowed(answer)]);
   return left === undefined ? 0 : 1;
 }
 
-/** Of a turn alone: others than the pipeline in question may differ from their files, which may be unreadable. */
-function turnLines({ error }: ReconcileAnswer, left: string | undefined): string[] {
-  return [left ?? "It is carried out.", ...(error === undefined ? [] : [`The files were not followed: ${error}`])];
+/** Where a turn is awaited alone, or one pipeline, the files may be unreadable. */
+function notFollowed({ error }: ReconcileAnswer): string[] {
+  return error === undefined ? [] : [`The files were not followed: ${error}`];
+}
+
+/** How the pipelines are, where the source cannot be read. */
+function withoutSource(answer: ReconcileAnswer): ReconcileAnswer {
+  const open = answer.open.filter(({ name }) => name !== "source");
+  return { ...answer, open, result: "success" };
 }
 
 async function requested(

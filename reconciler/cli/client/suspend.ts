@@ -21,7 +21,7 @@ export async function suspend(invocation: Invocation, id?: string): Promise<Exit
     const way = id === undefined ? "sluice resume" : `sluice resume ${id}`;
     return [`${what} changed until "${way}". What runs goes on running.`, ...underWay(done)].join("\n");
   };
-  return showCarriedOut(invocation, done, text, "a turn");
+  return showCarriedOut(invocation, done, text, { awaited: "a turn" });
 }
 
 /** `sluice stop ID`: stops a pipeline for a time, without a commit. */
@@ -34,7 +34,7 @@ export async function stop(invocation: Invocation, id?: string): Promise<ExitCod
   const done = (await daemonOf(invocation).post(url, body)) as SuspensionResult & { hold: StopHold };
   const until = `until ${done.hold.until}, or "sluice resume ${id}"`;
   const text = (): string => printable(`${id} is stopped ${until}. Its file stays as it is.`);
-  return showCarriedOut(invocation, done, text, "a turn", () => notStopped(invocation, id));
+  return showCarriedOut(invocation, done, text, { awaited: "a turn", leftOver: () => notStopped(invocation, id) });
 }
 
 /** What a pipeline that should be stopped is, where it is not. */
@@ -57,7 +57,8 @@ export async function resume(invocation: Invocation, id?: string): Promise<ExitC
     const what = "until" in done.hold ? "stopped" : "suspended";
     return printable(`${id ?? "Everything"} is resumed. It was ${what} since ${since}${who}${why}`);
   };
-  return showCarriedOut(invocation, done, text, "the files");
+  const waiting = id === undefined ? ({ awaited: "the files" } as const) : ({ awaited: "a turn", only: id } as const);
+  return showCarriedOut(invocation, done, text, waiting);
 }
 
 /**
@@ -70,13 +71,13 @@ export async function approve(invocation: Invocation, commit?: string): Promise<
   if (!("removes" in change)) {
     const { from, to } = change;
     const followed = (): string => printable(`${to} is followed, which does not descend from ${from}.`);
-    return showCarriedOut(invocation, change, followed, "the files");
+    return showCarriedOut(invocation, change, followed, { awaited: "the files" });
   }
   const { removes } = change;
   const deleted =
     removes.length === 0 ? "" : `; what it lacks is deleted where nothing else keeps it: ${removes.join(", ")}`;
   const text = (): string => printable(`The source is followed${deleted}`);
-  return showCarriedOut(invocation, change, text, "the files");
+  return showCarriedOut(invocation, change, text, { awaited: "the files" });
 }
 
 /** Who asks, for the status and the log. It is not verified: only the owner of the data dir can ask. */
@@ -127,7 +128,8 @@ export async function rollback(invocation: Invocation, revision?: string): Promi
     const until = dry_run ? "" : `\nIt stays until the branch moves on from ${head}, or "sluice rollback --cancel".`;
     return `${what} ${printable(`${done.revision} (${whose})`)}.${until}\n${printableLines(done.plan)}`;
   };
-  return dry_run ? show(invocation, done, said) : showCarriedOut(invocation, done, said, "the files");
+  if (dry_run) return show(invocation, done, said);
+  return showCarriedOut(invocation, done, said, { awaited: "a turn", revision: done.revision });
 }
 
 async function cancel(invocation: Invocation): Promise<ExitCode> {
@@ -135,5 +137,5 @@ async function cancel(invocation: Invocation): Promise<ExitCode> {
     revision: string;
   };
   const text = (): string => `The newest revision is followed again, instead of ${lifted.revision}.`;
-  return showCarriedOut(invocation, lifted, text, "the files");
+  return showCarriedOut(invocation, lifted, text, { awaited: "the files" });
 }

@@ -254,6 +254,17 @@ describe("sluice suspend and resume", () => {
     expect(world.engine.calls.at(-1)).toBe("resume orders");
   });
 
+  test("resume --wait judges the pipeline that it names, whatever others are", async () => {
+    await sluice("suspend", "orders");
+    await sluice("stop", "sales-eu", "--wait");
+    const { code, out } = await sluice("resume", "orders", "--wait");
+    expect([code, out.split("\n").slice(1)]).toEqual([0, ["orders is ready."]]);
+    await sluice("suspend", "orders");
+    source.push("Second", { ...edited, expression: "id >" }, sales);
+    const refused = await sluice("resume", "orders", "--wait");
+    expect([refused.code, refused.out.split("\n")[1]]).toEqual([2, expect.stringMatching(/^orders: InvalidFile: /)]);
+  });
+
   test("everything", async () => {
     expect((await sluice("suspend")).out).toContain(
       'Everything is suspended: nothing is changed until "sluice resume".',
@@ -299,6 +310,16 @@ describe("sluice suspend and resume", () => {
 });
 
 describe("sluice rollback", () => {
+  test("--wait ends with 0 where it is carried out while the source cannot be read, which is said", async () => {
+    const first = reconciler.snapshot().lastAppliedRevision ?? "";
+    source.push("Second", edited, sales);
+    await sluice("reconcile", "--wait");
+    source.fetch = () => Promise.reject(new SourceError("ServerError", "git.example.com: found HTML"));
+    const { code, out } = await sluice("rollback", first, "--wait");
+    expect(out).toContain(`Everything is as the files say (${first}).\ngit.example.com: found HTML`);
+    expect(code).toBe(0);
+  });
+
   test("goes back to a commit, with its plan, until it is cancelled", async () => {
     const first = reconciler.snapshot().lastAppliedRevision ?? "";
     const second = source.push("Second", edited, sales);
