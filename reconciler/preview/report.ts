@@ -115,10 +115,10 @@ function countedAs({ change: { kind }, level }: PreviewedChange): CountedKind {
   return kind === "no-op" ? "left" : kind;
 }
 
-/** 0: nothing changes; 1: a change is as grave as `limit`, or graver; 2: something changes. */
-export function exitCodeOf({ level, changes, errors }: PlanReport, limit: Level): 0 | 1 | 2 {
+/** 0: nothing would be carried out; 1: a change is as grave as `limit`, or graver; 2: something changes, or is refused. */
+export function exitCodeOf({ level }: Pick<PlanReport, "level">, limit: Level): 0 | 1 | 2 {
   if (isAsGrave(level, limit)) return 1;
-  return changes.length > 0 || errors.length > 0 ? 2 : 0;
+  return level === "none" ? 0 : 2;
 }
 
 function reported({ change, level, costs, tables, directives, present }: PreviewedChange): ReportedChange {
