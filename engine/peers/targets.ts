@@ -43,7 +43,7 @@ const neverTargets = withTranslated([
   "fd20:ce::254/128",
 ]);
 
-/** This machine, and networks that are not reached over the internet. */
+/** This machine, and networks and groups that are not reached over the internet. */
 const privateNetworks = withTranslated([
   "0.0.0.0/8",
   "127.0.0.0/8",
@@ -51,9 +51,13 @@ const privateNetworks = withTranslated([
   "172.16.0.0/12",
   "192.168.0.0/16",
   "100.64.0.0/10",
+  "198.18.0.0/15",
+  "224.0.0.0/4",
+  "240.0.0.0/4",
   "::/127",
   "fc00::/7",
   "fec0::/10",
+  "ff00::/8",
 ]);
 
 /** Whether an address is of this machine, this link or a private network. */
@@ -194,7 +198,7 @@ export function matches(pattern: string, text: string): boolean {
   return text.length - last.length >= at && text.endsWith(last);
 }
 
-/** A list of ranges, in which an IPv4 range also stands for the IPv6 addresses that NAT64 and 6to4 lead there. */
+/** A list of ranges, in which an IPv4 range also stands for the IPv6 addresses that NAT64, 6to4 and older mappings lead there. */
 function withTranslated(ranges: readonly string[]): BlockList {
   const translated = ranges.flatMap((text) => {
     const [network = "", prefix = ""] = text.split("/");
@@ -205,6 +209,8 @@ function withTranslated(ranges: readonly string[]): BlockList {
       `64:ff9b::${high}:${low}/${96 + Number(prefix)}`,
       `64:ff9b:1::${high}:${low}/${96 + Number(prefix)}`,
       `2002:${high}:${low}::/${16 + Number(prefix)}`,
+      `::${high}:${low}/${96 + Number(prefix)}`,
+      `::ffff:0:${high}:${low}/${96 + Number(prefix)}`,
     ];
   });
   return listOf([...ranges, ...translated]);

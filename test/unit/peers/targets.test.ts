@@ -46,6 +46,8 @@ describe("by default", () => {
     ["64:ff9b::100.100.100.200"],
     ["64:ff9b:1::169.254.169.254"],
     ["2002:a9fe:a9fe::1"],
+    ["::169.254.169.254"],
+    ["::ffff:0:169.254.169.254"],
     ["168.63.129.16"],
     ["192.0.0.192"],
   ])("%s is no target", (host) => {
@@ -82,12 +84,19 @@ describe("without private targets", () => {
     "192.168.1.1",
     "100.64.0.1",
     "fd12::1",
+    "::127.0.0.1",
+    "::ffff:0:127.0.0.1",
+    "198.18.0.1",
+    "198.19.255.255",
+    "224.0.0.251",
+    "255.255.255.255",
+    "ff02::1",
   ])("%s is no target, and no name with that address", (address) => {
     expect(refusal(denied, address)).toMatch(/private_targets denies: .*targets: "\*, /);
     expect(refusal(denied, "localhost.attacker.example", [address])).toMatch(/private_targets denies/);
   });
 
-  test.each(["203.0.113.5", "172.32.0.1", "2001:db8::1"])("%s is one", (address) => {
+  test.each(["203.0.113.5", "172.32.0.1", "2001:db8::1", "198.20.0.1", "::203.0.113.5"])("%s is one", (address) => {
     expect(refusal(denied, address)).toBeUndefined();
   });
 
