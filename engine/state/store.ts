@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RootDatabase } from "lmdb";
 import type { EngineError } from "../core/errors.ts";
@@ -63,6 +63,8 @@ export class Store implements TableStore {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       store = new Store(openEnvironment(path), path, options);
+      // LMDB makes files that everybody may read.
+      chmodSync(path, 0o600);
       store.#preallocation.ensure(0);
       store.#probe.check();
       return store;
