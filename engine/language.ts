@@ -12,6 +12,7 @@ export {
   compileTransforms,
   ExpressionError,
   freeNames,
+  MisspeltField,
 } from "./expression/index.ts";
 export type { FreeName, TransformExpression } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";

@@ -6,7 +6,7 @@ import { ExpressionError } from "./syntax/errors.ts";
 import { CompileBudget } from "./values/compile-budget.ts";
 import { builtins } from "./functions/builtins.ts";
 import { parse } from "./syntax/parser.ts";
-import { named } from "./values/types.ts";
+import { float, named } from "./values/types.ts";
 import { kindOf } from "./values/values.ts";
 import { children, type Node } from "./syntax/ast.ts";
 
@@ -17,7 +17,7 @@ export interface Filter {
    * or does not return a bool.
    */
   matches(record: Record<string, unknown>, clock: number): boolean;
-  /** What fails where it runs, in code that runs for some events only. */
+  /** What fails where it runs, in code that runs for some events only, and nested fields that are probably misspelt. */
   readonly warnings: readonly ExpressionError[];
 }
 
@@ -34,7 +34,7 @@ export function compileFilter(
   const whole = { start: 0, end: expression.length };
   if (expression.trim() === "") throw new ExpressionError("compile", expression, whole, "the expression is blank");
   const root = parse(expression);
-  const { type, warnings } = check(root, expression, builtins, environment(fields), limit);
+  const { type, warnings } = check(root, expression, builtins, environment(fields, float), limit);
   if (type.kind !== "bool" && type.kind !== "unknown") {
     throw new ExpressionError("compile", expression, root, `a filter is a bool, found ${named(type)}`);
   }

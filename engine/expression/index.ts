@@ -11,7 +11,7 @@
  *   transforms know besides. `catalog.ts` says what a function is.
  * - `reference/` writes the page for users from these tables.
  */
-export { ExpressionError } from "./syntax/errors.ts";
+export { ExpressionError, MisspeltField } from "./syntax/errors.ts";
 export type { Phase } from "./syntax/errors.ts";
 export { compileFilter } from "./filter.ts";
 export type { Filter } from "./filter.ts";

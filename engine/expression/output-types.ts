@@ -2,6 +2,7 @@ import type { Fail } from "./values/arithmetic.ts";
 import type { Budget } from "./values/budget.ts";
 import { LONGEST_INTEGER, readFloat } from "./functions/numbers.ts";
 import { plainNumber } from "../event/plain-numbers.ts";
+import { isByte } from "./values/named.ts";
 import { rfc3339, textOf } from "./values/printing.ts";
 import { Time } from "./values/time.ts";
 import { isMap, kindOf, pairs, put, sizeOf, type TextMap, wholeOf } from "./values/values.ts";
@@ -100,6 +101,7 @@ const toBool: Conversion = (value, { fail }) => {
   if (typeof value === "boolean") return value;
   if (value === null) return null;
   if (typeof value === "number" || typeof value === "bigint") return Number(value) !== 0;
+  if (isByte(value)) return value.value !== 0n;
   const truth = typeof value === "string" ? truths.get(value) : undefined;
   return truth ?? fail(misfit("bool", value));
 };

@@ -28,7 +28,7 @@ export interface Transforms {
    * batch, in milliseconds since the epoch. Integers outside the safe range are bigints. Throws ExpressionError.
    */
   apply(record: Record<string, unknown>, clock: number): Record<string, unknown>;
-  /** What fails where it runs, in code that runs for some events only, with its output. */
+  /** What fails where it runs, in code that runs for some events only, and nested fields that are probably misspelt, with their output. */
   readonly warnings: readonly ExpressionError[];
   /** The names of outputs that may be nil. */
   readonly nilable: ReadonlySet<string>;

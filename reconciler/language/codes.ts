@@ -151,6 +151,9 @@ export const codes = {
   EXPRESSION_BRANCH: warning(
     "A part of an expression fails for the events on which it runs: they become dead letters.",
   ),
+  EXPRESSION_FIELD: warning(
+    "An expression reads a nested field that is not declared, and whose name is like that of one beside it. It is nil for events without it.",
+  ),
   JOIN_REPLAY: warning(
     "A join reads both of its topics from their past, and joins by the time of arrival: events meet as they are read.",
   ),

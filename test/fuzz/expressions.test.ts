@@ -69,7 +69,9 @@ function isData(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isData);
   if (value instanceof Map) return [...value].flat().every(isData);
   const { name } = Object.getPrototypeOf(value).constructor as { name: string };
-  return name === "Object" ? Object.values(value).every(isData) : ["Time", "Duration", "Timezone"].includes(name);
+  return name === "Object"
+    ? Object.values(value).every(isData)
+    : ["Time", "Duration", "Timezone", "Named"].includes(name);
 }
 
 test(

@@ -9,10 +9,11 @@ import type {
   UnaryNode,
 } from "../syntax/ast.ts";
 import type { Catalog } from "../functions/catalog.ts";
-import { checkCall, checkPredicateCall, nearest } from "./calls.ts";
+import { checkCall, checkPredicateCall } from "./calls.ts";
 import { checkMember, checkMethod, checkSlice } from "./members.ts";
 import { checkBinary, checkComparison, checkLogical } from "./operators.ts";
-import { ExpressionError, type Span } from "../syntax/errors.ts";
+import { ExpressionError, MisspeltField, type Span } from "../syntax/errors.ts";
+import { nearest } from "../syntax/nearest.ts";
 import { predicates } from "../syntax/predicates.ts";
 import { CompileBudget, type CompileBudgetExceeded } from "../values/compile-budget.ts";
 import {
@@ -41,7 +42,7 @@ export interface TypeScope {
 /** What the check of an expression has found. */
 export interface Checked {
   type: Type;
-  /** Kinds that do not fit together, in code that runs for some records only: those become dead letters. */
+  /** Kinds that do not fit together, in code that runs for some records only: those become dead letters. And nested fields that are probably misspelt. */
   warnings: readonly ExpressionError[];
 }
 
@@ -81,6 +82,22 @@ export class Checker {
   /** What can never run: a name or a function that does not exist. */
   refuse(span: Span, detail: string, cause?: CompileBudgetExceeded): never {
     throw new ExpressionError("compile", this.source, span, detail, cause);
+  }
+
+  /**
+   * A call that cannot run. Without an environment, where names that do not exist are nil, it fails where it runs: in a
+   * branch or a predicate it is a warning.
+   */
+  misused(span: Span, detail: string, { pointers }: TypeScope): Type {
+    const runs = this.#branches === 0 && pointers === undefined;
+    if (this.environment !== undefined || runs) return this.refuse(span, detail);
+    this.warnings.push(new ExpressionError("compile", this.source, span, detail));
+    return unknown;
+  }
+
+  /** A nested field that is probably misspelt. */
+  doubt(span: Span, detail: string): void {
+    this.warnings.push(new ExpressionError("compile", this.source, span, detail, new MisspeltField()));
   }
 
   /** Kinds that do not fit together: an error when the code runs. In code that may not run it is a warning, and the check goes on. */
@@ -178,7 +195,7 @@ export class Checker {
         `\`not\` expects a bool, found ${named(type)}; it binds tighter than a comparison: write not (…)`,
       );
     }
-    if (isNumber(type)) return type.kind === "int" ? integer : float;
+    if (isNumber(type)) return { kind: type.kind };
     return isUnknown(type) ? type : this.mismatch(span, `expected a number, found ${named(type)}`);
   }
 

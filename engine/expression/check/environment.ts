@@ -2,11 +2,9 @@ import type { SchemaField } from "../../../schemas/pipeline.ts";
 import { arrayOf, bool, float, map, text, unknown } from "../values/types.ts";
 import type { Type } from "../values/types.ts";
 
-const types: Readonly<Record<SchemaField["type"], Type>> = {
+const types: Readonly<Record<Exclude<SchemaField["type"], "int" | "uint">, Type>> = {
   string: text,
   bool,
-  int: { kind: "integral" },
-  uint: { kind: "integral" },
   float,
   array: arrayOf(unknown),
   map,
@@ -14,12 +12,13 @@ const types: Readonly<Record<SchemaField["type"], Type>> = {
 
 /**
  * The type of the record: a map of the declared fields, with dotted names as nested maps. If both `user` and `user.id`
- * are declared, `user.id` counts.
+ * are declared, `user.id` counts. `integers` is what a field declared as an integer is.
  */
-export function environment(fields: readonly SchemaField[]): Type {
+export function environment(fields: readonly SchemaField[], integers: Type = { kind: "integral" }): Type {
   const root: Branch = new Map();
-  for (const { name, type, required } of fields) {
-    declare(root, name.split("."), required === false ? { ...types[type], orNil: true } : types[type]);
+  for (const { name, type: declared, required } of fields) {
+    const type = declared === "int" || declared === "uint" ? integers : types[declared];
+    declare(root, name.split("."), required === false ? { ...type, orNil: true } : type);
   }
   return typed(root);
 }

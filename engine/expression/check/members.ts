@@ -1,7 +1,7 @@
-import type { MemberNode, MethodNode, SliceNode } from "../syntax/ast.ts";
+import type { MemberNode, MethodNode, Node, SliceNode } from "../syntax/ast.ts";
 import type { Checker, TypeScope } from "./check.ts";
-import { hasMethod } from "../values/methods.ts";
-import { nearest } from "./calls.ts";
+import { methodGives } from "../values/methods.ts";
+import { nearest } from "../syntax/nearest.ts";
 import { integer, isNumber, isUnknown, itemOf, named, type Type, unknown } from "../values/types.ts";
 
 /** `object.key` and `object[key]`. */
@@ -21,7 +21,7 @@ export function checkMember(checker: Checker, node: MemberNode, scope: TypeScope
 }
 
 function fieldOfRecord(checker: Checker, node: MemberNode, name: string | undefined, scope: TypeScope): Type {
-  if (name === undefined) checker.type(node.key, scope);
+  if (name === undefined) checker.branch(node.key, scope);
   // It may name a field that is not declared, which is nil where an event lacks it.
   return (name === undefined ? undefined : checker.environment?.fields?.get(name)) ?? unknown;
 }
@@ -31,20 +31,20 @@ function keyOf(checker: Checker, node: MemberNode, object: Type, key: Type, name
     return checker.mismatch(node.key, `the key of a map is a text, found ${named(key)}`);
   }
   if (name === undefined || object.fields === undefined) return itemOf(object);
-  const known = object.fields.get(name);
-  return (
-    known ??
-    checker.refuse(
-      node.key,
-      `unknown field: the schema declares no such field here${nearest(name, [...object.fields.keys()])}`,
-    )
-  );
+  return object.fields.get(name) ?? undeclared(checker, node, name, [...object.fields.keys()]);
+}
+
+/** A nested field that is not declared may be there, unlike a top-level name: an event keeps all that it has. */
+function undeclared(checker: Checker, { key }: MemberNode, name: string, fields: readonly string[]): Type {
+  const similar = nearest(name, fields);
+  if (similar !== "") checker.doubt(key, `the schema declares no such field here${similar}`);
+  return unknown;
 }
 
 export function checkSlice(checker: Checker, { object, from, to }: SliceNode, scope: TypeScope): Type {
   const type = checker.type(object, scope);
   for (const end of [from, to]) {
-    const position = end === undefined ? integer : checker.type(end, scope);
+    const position = end === undefined ? integer : beside(checker, type, end, scope);
     if (end !== undefined && !isPosition(position))
       checker.mismatch(end, `the end of a slice is a number, found ${named(position)}`);
   }
@@ -52,14 +52,20 @@ export function checkSlice(checker: Checker, { object, from, to }: SliceNode, sc
   return checker.mismatch(object, `expected an array or a text to slice, found ${named(type)}`);
 }
 
+/** What stands beside an object of unknown kind runs only if that object has what is asked of it. */
+function beside(checker: Checker, object: Type, node: Node, scope: TypeScope): Type {
+  return isUnknown(object) ? checker.branch(node, scope) : checker.type(node, scope);
+}
+
 function isPosition(type: Type): boolean {
   return isNumber(type) || isUnknown(type);
 }
 
-/** Checks `object.name(args)`: only times and durations have methods. */
+/** Checks `object.name(args)`: only times, durations, time zones, months and weekdays have methods. */
 export function checkMethod(checker: Checker, node: MethodNode, scope: TypeScope): Type {
   const object = checker.type(node.object, scope);
-  for (const argument of node.args) checker.type(argument, scope);
-  if (isUnknown(object) || hasMethod(object.kind, node.name)) return unknown;
-  return checker.mismatch(node, `${named(object)} has no method ${node.name}`);
+  for (const argument of node.args) beside(checker, object, argument, scope);
+  if (isUnknown(object)) return unknown;
+  const gives = methodGives(object.kind, node.name);
+  return gives ?? checker.mismatch(node, `${named(object)} has no method ${node.name}`);
 }

@@ -11,7 +11,9 @@ import {
   float,
   integer,
   isNumber,
+  isNamed,
   isUnknown,
+  isWhole,
   itemOf,
   mayBeNil,
   named,
@@ -21,12 +23,16 @@ import {
 } from "../values/types.ts";
 import type { Type } from "../values/types.ts";
 
-type Family = "number" | Type["kind"];
+type Family = "number" | "whole" | Type["kind"];
 
 /** Pairs of operand types that an operator takes, with the type of the result. The first that fits counts. */
 type Signature = readonly [Family, Family, Type | ((a: Type, b: Type) => Type)];
 
-const sum = (a: Type, b: Type): Type => (a.kind === "int" && b.kind === "int" ? integer : float);
+/** A field declared as an integer stays one, so that `1..count - 1` passes the check. */
+const sum = (a: Type, b: Type): Type => {
+  if (a.kind === "int" && b.kind === "int") return integer;
+  return isWhole(a) && isWhole(b) ? { kind: "integral" } : float;
+};
 
 const signatures: Readonly<Partial<Record<BinaryOperator, readonly Signature[]>>> = {
   "+": [
@@ -53,7 +59,7 @@ const signatures: Readonly<Partial<Record<BinaryOperator, readonly Signature[]>>
   "/": [["number", "number", float]],
   "**": [["number", "number", float]],
   "%": [["int", "int", integer]],
-  "..": [["number", "number", arrayOf(integer)]],
+  "..": [["whole", "whole", arrayOf(integer)]],
   matches: [["string", "string", bool]],
   contains: [["string", "string", bool]],
   startsWith: [["string", "string", bool]],
@@ -77,6 +83,12 @@ const comparable: readonly Signature[] = [
   ["string", "string", bool],
   ["time", "time", bool],
   ["duration", "duration", bool],
+  ["month", "month", bool],
+  ["weekday", "weekday", bool],
+  ["month", "number", bool],
+  ["weekday", "number", bool],
+  ["number", "month", bool],
+  ["number", "weekday", bool],
 ];
 
 export function checkBinary(checker: Checker, node: BinaryNode, scope: TypeScope): Type {
@@ -123,12 +135,13 @@ function matched(rows: readonly Signature[], a: Type, b: Type): Type | undefined
 }
 
 function fits(type: Type, family: Family): boolean {
-  return isUnknown(type) || (family === "number" ? isNumber(type) : type.kind === family);
+  if (isUnknown(type)) return true;
+  return family === "number" ? isNumber(type) : family === "whole" ? isWhole(type) : type.kind === family;
 }
 
 function mismatched(checker: Checker, node: BinaryNode, a: Type, b: Type): Type {
   const hint =
-    node.operator === "%" && isNumber(a) && isNumber(b)
+    (node.operator === "%" || node.operator === "..") && isNumber(a) && isNumber(b)
       ? ": it takes integers, and the numbers of an event are floats: write int(…) around them"
       : "";
   return checker.mismatch(node, `\`${node.operator}\` cannot be applied to ${named(a)} and ${named(b)}${hint}`);
@@ -136,6 +149,7 @@ function mismatched(checker: Checker, node: BinaryNode, a: Type, b: Type): Type 
 
 function mayEqual(a: Type, b: Type): boolean {
   if (isUnknown(a) || isUnknown(b) || a.kind === "nil" || b.kind === "nil") return true;
+  if (isNamed(a) || isNamed(b)) return a.kind === b.kind || isNumber(a) || isNumber(b);
   return (isNumber(a) && isNumber(b)) || a.kind === b.kind;
 }
 

@@ -7,6 +7,7 @@ import {
   expected,
   type FunctionDefinition,
   isGuarded,
+  misuse,
   type Parameter,
   parameter,
   takes,
@@ -16,9 +17,11 @@ import { ExpressionError, type Span } from "../syntax/errors.ts";
 import { type Code, Frame, Scope } from "./frame.ts";
 import { keyReader } from "../../event/field-path.ts";
 import { compileLoop } from "./loops.ts";
+import { deciding } from "./known.ts";
 import { compileChain, compileSlice } from "./members.ts";
 import { compileBinary } from "./operations.ts";
 import { predicates } from "../syntax/predicates.ts";
+import { unnamedByte } from "../values/named.ts";
 import { kindOf, put, type TextMap } from "../values/values.ts";
 
 /** Runs an expression on a record. Throws ExpressionError and nothing else. */
@@ -99,7 +102,7 @@ export class Compiler {
       case "slice":
         return compileSlice(this, node, scope);
       case "call":
-        return predicates.has(node.name) ? compileLoop(this, node, scope) : compileCall(this, node, scope);
+        return compileCall(this, node, scope);
       case "conditional":
         return this.#conditional(node, scope);
       case "let":
@@ -148,11 +151,13 @@ export class Compiler {
     };
   }
 
-  /** All operands except the last must be bool; nil ends an `and` with nil. The last one is returned as it is. */
-  #logical({ operator, operands }: LogicalNode, scope: Scope): Code {
+  /** All operands except the last must be bool; nil ends an `and` with nil. The last one is returned as it is. Operands that are known are left out. */
+  #logical({ operator, operands: written }: LogicalNode, scope: Scope): Code {
+    const stop = operator === "or";
+    const operands = deciding(written, stop);
+    if (typeof operands === "boolean") return () => operands;
     const codes = operands.map((operand) => this.code(operand, scope));
     const fails = operands.map((operand) => this.fail(operand));
-    const stop = operator === "or";
     const last = codes.length - 1;
     const end = codes[last] as Code;
     return (frame) => {
@@ -206,10 +211,16 @@ export function field(name: string): Code {
   return ({ record }) => read(record) ?? null;
 }
 
-/** Calls a function of the catalog. The number of arguments has been checked; their kinds are checked here. */
+/** Calls a function. The kinds of its arguments are checked where it is called. */
 function compileCall(compiler: Compiler, node: CallNode, scope: Scope): Code {
+  const detail = misuse(node, compiler.functions);
+  if (detail !== undefined) return () => compiler.fail(node)(detail);
   const definition = compiler.functions.get(node.name);
-  if (definition === undefined) throw new Error(`function ${node.name} passed the check and does not exist`);
+  if (definition === undefined || predicates.has(node.name)) return compileLoop(compiler, node, scope);
+  const [first] = node.args;
+  // It makes no array, so it can be said of a map too, whose items have no order.
+  if (node.name === "len" && first?.kind === "call" && first.name === "filter")
+    return compileLoop(compiler, first, scope, "count");
   const { frame } = compiler;
   const call: Call = { fail: compiler.fail(node), budget: frame.budget, clock: () => frame.clock };
   const codes = node.args.map((argument, index) => {
@@ -225,7 +236,7 @@ function guarded(code: Code, wanted: Parameter, fail: Fail, name: string): Code 
     const value = code(frame);
     if (typeof value === quick) return value;
     const kind = kindOf(value);
-    return takes(wanted, kind) ? value : fail(`${name} expects ${expected(wanted)}, found ${kind}`);
+    return takes(wanted, kind) ? unnamedByte(value) : fail(`${name} expects ${expected(wanted)}, found ${kind}`);
   };
 }
 

@@ -3,6 +3,7 @@ import type { CallNode } from "../syntax/ast.ts";
 import type { Compiler } from "./compile.ts";
 import type { Code, Frame, LoopSlots, Scope } from "./frame.ts";
 import { ordered, sortDirection } from "../values/comparison.ts";
+import { byte, isByte } from "../values/named.ts";
 import { int, isMap, kindOf, sizeOf } from "../values/values.ts";
 
 type Body = (loop: Loop, extra: Code | undefined) => unknown;
@@ -28,11 +29,11 @@ const bodies: Readonly<Record<string, Body>> = {
   reduce,
 };
 
-/** `filter(list, predicate)` and similar functions. */
-export function compileLoop(compiler: Compiler, node: CallNode, scope: Scope): Code {
+/** `filter(list, predicate)` and similar functions; `does` is what it does with its items, where that is less than its name says. */
+export function compileLoop(compiler: Compiler, node: CallNode, scope: Scope, does = node.name): Code {
   const { name, args } = node;
   const [collection, predicate, extra] = args;
-  const body = bodies[name];
+  const body = bodies[does];
   if (collection === undefined || body === undefined) throw new Error(`${name} passed the check and cannot run`);
   const items = compiler.code(collection, scope);
   const third = extra === undefined ? undefined : compiler.code(extra, scope);
@@ -99,7 +100,7 @@ function groupBy(loop: Loop): unknown {
   const groups = new Map<unknown, unknown[]>();
   for (let index = 0; index < loop.length; index += 1) {
     const key = loop.at(index);
-    if (typeof key === "object" && key !== null)
+    if (typeof key === "object" && key !== null && !isByte(key))
       return loop.fail(`the key of a group is a text, number or bool, found ${kindOf(key)}`);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [loop.item(index)]);
@@ -130,7 +131,7 @@ function itemsOf(collection: unknown, { budget }: Frame): readonly unknown[] | u
   if (typeof collection !== "string") return Array.isArray(collection) ? collection : undefined;
   const bytes = Buffer.from(collection);
   budget.allocate(bytes.length);
-  return Array.from(bytes, int);
+  return Array.from(bytes, byte);
 }
 
 /** A call of a function such as `filter` or `map` in the text of an expression. */

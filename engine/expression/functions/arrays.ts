@@ -1,8 +1,9 @@
 import type { Call, FunctionDefinition } from "./catalog.ts";
 import { equal, ordered, sortDirection } from "../values/comparison.ts";
+import { byte, unnamedByte } from "../values/named.ts";
 import { byteAt } from "../values/text.ts";
 import { arrayOf, itemOf, type Type, unknown } from "../values/types.ts";
-import { int, kindOf } from "../values/values.ts";
+import { wholeOf } from "../values/values.ts";
 
 const anyArray = arrayOf(unknown);
 const item = ([list]: readonly Type[]): Type => (list === undefined ? unknown : itemOf(list));
@@ -14,15 +15,16 @@ function end(index: 0 | -1): FunctionDefinition {
     gives: item,
     run: (_, list) => {
       if (Array.isArray(list)) return (list.at(index) as unknown) ?? null;
-      const byte = typeof list === "string" ? byteAt(list, index) : undefined;
-      return byte === undefined ? null : int(byte);
+      const found = typeof list === "string" ? byteAt(list, index) : undefined;
+      return found === undefined ? null : byte(found);
     },
   };
 }
 
 function take({ budget, fail }: Call, list: unknown, count: unknown): unknown {
-  if ((count as bigint) < 0n) return fail("take expects a count of 0 or more, found a negative one");
-  const taken = (list as readonly unknown[]).slice(0, Number(count));
+  const most = Number(wholeOf(count) ?? count);
+  if (most < 0) return fail("take expects a count of 0 or more, found a negative one");
+  const taken = (list as readonly unknown[]).slice(0, most);
   budget.step(taken.length);
   return taken;
 }
@@ -39,7 +41,8 @@ function reverse({ budget }: Call, list: unknown): unknown {
 function uniq({ budget }: Call, list: unknown): unknown {
   const seen = new Set<unknown>();
   const compared: unknown[] = [];
-  return Array.from(list as readonly unknown[]).filter((candidate) => {
+  return Array.from(list as readonly unknown[]).filter((given) => {
+    const candidate = unnamedByte(given);
     budget.step(1);
     if (typeof candidate === "object" && candidate !== null) {
       budget.step(compared.length);
@@ -76,10 +79,10 @@ function flatten(call: Call, list: unknown, into: unknown[] = []): unknown[] {
   return into;
 }
 
+/** What is no array has nothing to sort. */
 function sort({ budget, fail }: Call, list: unknown, order: unknown = "asc"): unknown {
   const direction = sortDirection(order, fail);
-  if (list === null) return [];
-  if (!Array.isArray(list)) return fail(`sort expects an array, found ${kindOf(list)}`);
+  if (!Array.isArray(list)) return [];
   budget.allocate(list.length);
   return Array.from<unknown>(list).toSorted((a, b) => direction * ordered(a, b, fail));
 }
@@ -88,7 +91,7 @@ function sort({ budget, fail }: Call, list: unknown, order: unknown = "asc"): un
 export const arrayFunctions: Readonly<Record<string, FunctionDefinition>> = {
   first: end(0),
   last: end(-1),
-  take: { takes: ["array", "int"], gives: ([list]) => list ?? unknown, run: take },
+  take: { takes: ["array", "count"], gives: ([list]) => list ?? unknown, run: take },
   reverse: { takes: ["array"], gives: anyArray, run: reverse },
   uniq: { takes: ["array"], gives: anyArray, run: uniq },
   concat: { takes: ["array"], rest: "array", gives: anyArray, run: concat },

@@ -1,12 +1,11 @@
 import { type Call, catalog, type Catalog, type FunctionDefinition } from "./catalog.ts";
 import { formatTime, parseTime } from "../values/layouts.ts";
-import { bare, printed, textOf } from "../values/printing.ts";
+import { bare, printed } from "../values/printing.ts";
 import { indexIn } from "../values/search.ts";
 import { lower, trimmed, upper } from "../values/text.ts";
 import { Time } from "../values/time.ts";
 import { arrayOf, bool, float, integer, text, type Type, unknown } from "../values/types.ts";
-import type { Fail } from "../values/arithmetic.ts";
-import { fits64, int, isMap, kindOf, pairs, textList, TextList, wholeOf } from "../values/values.ts";
+import { fits64, int, isMap, pairs, textList, TextList, wholeOf } from "../values/values.ts";
 import { builtins } from "./builtins.ts";
 import { readFloat } from "./numbers.ts";
 import { queryHelpers, userAgentHelpers } from "./web-helpers.ts";
@@ -38,15 +37,9 @@ function unlessEmpty(test: (value: string, other: string) => boolean): FunctionD
   return onTexts(2, bool, (_, value, other) => value !== "" && test(value, other));
 }
 
-/** A value that a helper cannot read is an error, where other kinds give 0 or nothing. */
-function unreadable(name: string, value: unknown, fail: Fail): never {
-  return fail(`${name} cannot read a ${kindOf(value)}`);
-}
-
 function toInt({ fail }: Call, value: unknown): bigint {
   const known = wholeOf(value);
   if (known !== undefined) return known;
-  if (textOf(value) !== undefined) return unreadable("toInt", value, fail);
   if (typeof value === "bigint") return fits64(value) ? value : fail("toInt: the number does not fit 64 bits");
   const written = bare(value);
   const digits = /^[+-]?0*(\d{1,19})$/.test(written);
@@ -59,24 +52,21 @@ function floorOf(value: number): bigint | undefined {
   return Number.isFinite(value) ? BigInt(Math.floor(value)) : undefined;
 }
 
-function toFloat({ fail }: Call, value: unknown): number {
+function toFloat(_: Call, value: unknown): number {
   const known = wholeOf(value);
   if (known !== undefined) return Number(known);
-  if (textOf(value) !== undefined) return unreadable("toFloat", value, fail);
   return readFloat(bare(value)) ?? 0;
 }
 
-function toDate({ fail }: Call, value: unknown): unknown {
+function toDate(_: Call, value: unknown): unknown {
   if (value instanceof Time) return formatTime(new Time(value.nanoseconds), "2006-01-02");
-  if (textOf(value) !== undefined) return unreadable("toDate", value, fail);
   if (typeof value !== "number" && typeof value !== "bigint") return 0n;
   const milliseconds = Math.trunc(Number(value)) * 1000;
   return Math.abs(milliseconds) <= 8.64e15 ? formatTime(Time.fromMilliseconds(milliseconds), "2006-01-02") : 0n;
 }
 
-function parseIso({ budget, fail }: Call, value: unknown): bigint {
+function parseIso({ budget }: Call, value: unknown): bigint {
   if (value instanceof Time) return int(value.unix);
-  if (textOf(value) !== undefined) return unreadable("parseISO8601", value, fail);
   const written = bare(value);
   budget.make(written.length);
   for (const layout of isoLayouts) {
@@ -110,16 +100,14 @@ function anyKey(test: (key: string, item: string) => boolean): FunctionDefinitio
   };
 }
 
-function keys({ budget, fail }: Call, map: unknown): unknown {
-  if (textOf(map) !== undefined) return unreadable("keys", map, fail);
+function keys({ budget }: Call, map: unknown): unknown {
   if (!isMap(map)) return [];
   const found = pairs(map).map(([key]) => key);
   budget.step(found.length);
   return found;
 }
 
-function join({ budget, fail }: Call, list: unknown, separator: unknown): string {
-  if (textOf(list) !== undefined) return unreadable("join", list, fail);
+function join({ budget }: Call, list: unknown, separator: unknown): string {
   if (!Array.isArray(list)) return "";
   budget.step(list.length);
   const texts = Array.from(list as readonly unknown[], bare);

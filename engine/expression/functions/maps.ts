@@ -1,8 +1,11 @@
 import { member, truncated } from "../values/access.ts";
 import type { Call, FunctionDefinition } from "./catalog.ts";
+import { byte } from "../values/named.ts";
 import { byteAt } from "../values/text.ts";
+import { Time } from "../values/time.ts";
 import { arrayOf, itemOf, text, unknown } from "../values/types.ts";
-import { int, isMap, kindOf, pairs } from "../values/values.ts";
+import { isMap, kindOf, pairs } from "../values/values.ts";
+import { Timezone } from "../values/zones.ts";
 
 type AnyMap = Parameters<typeof pairs>[0];
 
@@ -32,14 +35,15 @@ function fromPairs({ budget, fail }: Call, list: unknown): unknown {
   return made;
 }
 
-/** An item, a byte or the value of a key; nil where there is none. */
+/** An item, a byte or the value of a key; nil where there is none, and for what has none. */
 function get({ fail }: Call, container: unknown, key: unknown): unknown {
-  if (container === null) return null;
   if (isMap(container)) return member(container, key, fail);
-  const index = truncated(key, fail);
-  if (Array.isArray(container)) return (container.at(index) as unknown) ?? null;
-  const byte = byteAt(container as string, index);
-  return byte === undefined ? null : int(byte);
+  if (Array.isArray(container)) return (container.at(truncated(key, fail)) as unknown) ?? null;
+  if ((container instanceof Time || container instanceof Timezone) && typeof key !== "string")
+    return fail(`get expects an array or a map, found ${kindOf(container)}`);
+  if (typeof container !== "string") return null;
+  const found = byteAt(container, truncated(key, fail));
+  return found === undefined ? null : byte(found);
 }
 
 /** The functions of maps. */

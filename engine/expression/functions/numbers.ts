@@ -1,32 +1,35 @@
 import type { Fail } from "../values/arithmetic.ts";
 import type { Call, FunctionDefinition } from "./catalog.ts";
 import { ordered } from "../values/comparison.ts";
-import { float, integer, type Type, unknown } from "../values/types.ts";
+import { float, integer, isNumber, type Type, unknown } from "../values/types.ts";
 import { fits64, kindOf, wholeOf, wrapped } from "../values/values.ts";
 
 /** The most digits of an integer; longer texts are refused unread. */
 export const LONGEST_INTEGER = 64;
 
-type Numeric = number | bigint;
-
-/** The numbers among the arguments, those of nested arrays included. */
-function numbers(call: Call, name: string, args: readonly unknown[], found: Numeric[] = []): Numeric[] {
+/** The numbers among the arguments, those of nested arrays included; durations, months, weekdays and bytes are numbers. */
+function numbers(call: Call, name: string, args: readonly unknown[], found: unknown[] = []): unknown[] {
   call.budget.step(args.length);
   for (const arg of args) {
     if (Array.isArray(arg)) numbers(call, name, arg, found);
-    else if (typeof arg === "number" || typeof arg === "bigint") found.push(arg);
+    else if (typeof arg === "number" || typeof arg === "bigint" || wholeOf(arg) !== undefined) found.push(arg);
     else call.fail(`${name} expects numbers and arrays of numbers, found ${kindOf(arg)}`);
   }
   return found;
 }
 
+/** The floats of what `numbers` finds: of a duration its nanoseconds. */
+function floats(call: Call, name: string, args: readonly unknown[]): number[] {
+  return numbers(call, name, args).map((value) => Number(wholeOf(value) ?? value));
+}
+
+/** A single value that is neither an array nor a number is its own least and greatest one. */
 function extreme(name: "min" | "max"): FunctionDefinition["run"] {
   const wanted = name === "min" ? -1 : 1;
   return (call, ...args) => {
     const [only] = args;
     if (args.length === 1 && !Array.isArray(only)) return only;
-    const found = numbers(call, name, args);
-    return found.reduce<Numeric | null>((best, value) => {
+    return numbers(call, name, args).reduce<unknown>((best, value) => {
       return best === null || ordered(value, best, call.fail) * wanted > 0 ? value : best;
     }, null);
   };
@@ -52,6 +55,9 @@ function median(values: readonly number[]): number {
   const upper = sorted[middle] ?? 0;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }
+
+/** Nothing is known of the average of what may be an array: the functions that take any value take it. */
+const average = (args: readonly Type[]): Type => (args.every(isNumber) ? float : unknown);
 
 const sameNumber = ([type]: readonly Type[]): Type => (type?.kind === "int" ? integer : unknown);
 
@@ -123,19 +129,19 @@ export const numberFunctions: Readonly<Record<string, FunctionDefinition>> = {
   mean: {
     takes: ["numbers"],
     rest: "numbers",
-    gives: float,
+    gives: average,
     run: (call, ...args) => {
-      const found = numbers(call, "mean", args);
-      return found.length === 0 ? 0 : found.reduce<number>((total, value) => total + Number(value), 0) / found.length;
+      const found = floats(call, "mean", args);
+      return found.length === 0 ? 0 : found.reduce((total, value) => total + value, 0) / found.length;
     },
   },
   median: {
     takes: ["numbers"],
     rest: "numbers",
-    gives: float,
+    gives: average,
     run: (call, ...args) => {
-      const found = numbers(call, "median", args);
-      return found.length === 0 ? 0 : median(found.map(Number));
+      const found = floats(call, "median", args);
+      return found.length === 0 ? 0 : median(found);
     },
   },
   int: { takes: ["convertible"], gives: integer, run: toInteger },

@@ -30,10 +30,14 @@ export const numberEntries: Entries = {
   ceil: ["ceil(number)", "The next whole number above, a float.", "ceil(ratio)"],
   floor: ["floor(number)", "The next whole number below, a float.", "floor(ratio)"],
   round: ["round(number)", "The nearest whole number, half away from zero, a float.", "round(ratio)"],
-  max: ["max(number or list, …)", "The largest; nil without numbers.", "max(status, [1, 900])"],
-  min: ["min(number or list, …)", "The smallest; nil without numbers.", "min(map(items, .n))"],
-  mean: ["mean(number or list, …)", "The mean; 0 without numbers.", "mean(1..4)"],
-  median: ["median(number or list, …)", "The median; 0 without numbers.", "median([5, 1, 9])"],
+  max: [
+    "max(number or list, …)",
+    "The largest number or duration; nil without any. A single value of another kind is itself.",
+    "max(status, [1, 900])",
+  ],
+  min: ["min(number or list, …)", "The smallest, likewise.", "min(map(items, .n))"],
+  mean: ["mean(number or list, …)", "The mean of numbers and durations (nanoseconds); 0 without any.", "mean(1..4)"],
+  median: ["median(number or list, …)", "The median, likewise.", "median([5, 1, 9])"],
   int: ["int(value)", "The integer of a number (cut) or of a text of digits.", "int(ratio)"],
   float: ["float(value)", "The float of a number or of a text.", `float("1e3")`],
 };
@@ -49,14 +53,22 @@ export const conversionEntries: Entries = {
 };
 
 export const arrayEntries: Entries = {
-  first: ["first(list)", "The first item, or nil.", "first(tags)"],
-  last: ["last(list)", "The last item, or nil.", "last(tags)"],
+  first: [
+    "first(list)",
+    "The first item, or the first byte of a text; nil where there is none, and for what has no items.",
+    "first(tags)",
+  ],
+  last: ["last(list)", "The last one, likewise.", "last(tags)"],
   take: ["take(list, count)", "The first items.", "take(tags, 2)"],
   reverse: ["reverse(list)", "The items in reverse order.", "reverse(1..3)"],
   uniq: ["uniq(list)", "The first of equal items.", "uniq(tags)"],
   concat: ["concat(list, …)", "The arrays, concatenated.", "concat(tags, [1])"],
   flatten: ["flatten(list)", "The items of arrays within, at any depth.", "flatten([1, [2, [3]]])"],
-  sort: ["sort(list, order?)", 'Sorted; `"desc"` reverses the order.', `sort(tags, "desc")`],
+  sort: [
+    "sort(list, order?)",
+    'Sorted; `"desc"` reverses the order. An empty array for what is no array.',
+    `sort(tags, "desc")`,
+  ],
 };
 
 export const mapEntries: Entries = {
@@ -64,7 +76,11 @@ export const mapEntries: Entries = {
   values: ["values(map)", "The values, in the order of the keys.", "values(user)"],
   toPairs: ["toPairs(map)", "Pairs of key and value, in the order of the keys.", "toPairs(user)"],
   fromPairs: ["fromPairs(list)", "The map of such pairs.", `fromPairs([["a", 1]])`],
-  get: ["get(container, key)", "An item or the value of a key; nil where there is none.", `get(user, "nope")`],
+  get: [
+    "get(container, key)",
+    "An item or the value of a key; nil where there is none, and for a number, a bool or nil.",
+    `get(user, "nope")`,
+  ],
 };
 
 export const timeEntries: Entries = {
@@ -143,8 +159,16 @@ export const replacingEntries: Entries = {
 
 /** Helpers that filters do not have. */
 export const helperEntries: Entries = {
-  toInt: ["toInt(value)", "The integer of a text; a fraction is rounded down; 0 for anything else.", `toInt("-4.2")`],
-  toFloat: ["toFloat(value)", "The float of a text; 0 for anything else.", `toFloat("x")`],
+  toInt: [
+    "toInt(value)",
+    "The integer of a text or a number, of a duration, a month or a weekday; a fraction is rounded down; 0 for anything else.",
+    `toInt("-4.2")`,
+  ],
+  toFloat: [
+    "toFloat(value)",
+    "The float of a text or a number, of a duration, a month or a weekday; 0 for anything else.",
+    `toFloat("x")`,
+  ],
   // Without `as const` the type of `Object.prototype.toString` conflicts.
   toString: ["toString(value)", "As text, numbers without exponent.", "toString(big)"] as const,
   containsStr: [
@@ -157,7 +181,11 @@ export const helperEntries: Entries = {
     "The first value that is neither nil nor empty, as text; a single array stands for its items.",
     `waterfall(nothing, "", 0)`,
   ],
-  parseISO8601: ["parseISO8601(text)", "Unix seconds; 0 for a text in another layout.", "parseISO8601(ts)"],
+  parseISO8601: [
+    "parseISO8601(text)",
+    "Unix seconds of a text or a time; 0 for a text in another layout, and for anything else.",
+    "parseISO8601(ts)",
+  ],
   toDate: ["toDate(value)", "The day, in UTC, of Unix seconds or a time; 0 for anything else.", "toDate(1709288430)"],
   parseQuery: ["parseQuery(text)", "The parameters of a query; repeated ones are arrays.", "parseQuery(query)"],
   getQueryParam: [

@@ -3,7 +3,11 @@ import type { Entries } from "./entry.ts";
 /** Binary operators, by their canonical spelling. */
 export const operatorEntries: Entries = {
   "|": ["a | f(b)", "`f(a, b)`: the left side becomes the first argument of the call on the right.", `name | upper()`],
-  or: ["a or b, a || b", "True if a side is; the right side is evaluated only if needed.", "ok or nothing"],
+  or: [
+    "a or b, a || b",
+    "True if a side is; the right side is evaluated only if needed, and the left one not beside a known `true`.",
+    "ok or nothing",
+  ],
   and: [
     "a and b, a && b",
     "False if the left side is, without evaluating the right side; nil on the left gives nil.",

@@ -16,6 +16,7 @@ export const kinds = `
 | int | 64 bits, wraps; literals, \`len\`, \`int(…)\`, and what is computed from integers |
 | float | 64 bits; every number of an event, whole or not |
 | string | text |
+| uint | a byte of a text, 0 to 255: \`text[0]\`, \`first(text)\`, the items of a loop over a text; computed with as the int that it is |
 | array, map | as in JSON |
 | month, weekday | made by \`.Month()\` and \`.Weekday()\`: the name as text, the number where a number is wanted; equal to that number, without arithmetic |
 | time, duration, timezone | made by \`date\`, \`now\`, \`duration\`, \`timezone\` |
@@ -84,6 +85,18 @@ export const differences = `
 - A float that does not fit an integer is an error; there the result depended on the processor.
 - \`keys\`, \`values\` and \`toPairs\` are sorted by key; there their order was random.
 - \`now()\` is the time of the batch, so that a repeated batch gives the same rows.
+- A month or a weekday equals the number that it stands for, and is compared with it; there it equalled none.
+- \`min\` and \`max\` take durations within an array too; there only as arguments. An array that is empty among their arguments adds nothing; there it was
+  an error.
+- \`x in ["a", "b"]\` is false where x is no text, as \`==\` is; there it was an error, though \`x in ["a", 1]\` was false. nil is not in \`[""]\`; there it was.
+- \`toInt\` and \`toFloat\` of a duration, a month or a weekday are its number, and \`parseISO8601\` of a time its seconds; there they were 0, which loses the value.
+- \`sum\` adds numbers and durations, and is an error for texts; there \`sum([a, b])\`, written as a literal, joined them, and \`sum(texts)\` was an error.
+- The sign of a byte is that of an int: \`-text[0]\` is negative; there it wrapped, to 256 less the byte.
+- A time zone in \`toJSON\`, and \`in\` before a time, are errors; there they gave \`{}\` and false, as nobody means.
+- The right side of \`and\` and \`or\` may be a known value that is no bool, and code that may not run may hold kinds that do not fit: a warning; there an error.
+- A number of an event may be a position (\`tags[n]\`, slices, \`repeat\`) in the check of a filter too; there it needed \`int(…)\`, as \`..\` does.
+- The check knows the kinds of declared nested fields and what functions of stateless transforms give, so \`user.id == "x"\` is refused where the id is a
+  number, and \`sort(toString(x))\`; there they were false and \`[]\`.
 - \`toDate\` gives the day in UTC; there it was the zone of the process.
 - A slice that cuts a character in two, and a lone surrogate, are U+FFFD.
 - Unknown names of an \`output_type\` are refused, and every name of a number type converts; there most names converted nothing.

@@ -13,6 +13,9 @@ export type Phase = "compile" | "evaluate";
 
 const LONGEST_PART = 80;
 
+/** The cause of a warning about a nested field that is not declared, and that looks like one that is. */
+export class MisspeltField extends Error {}
+
 /**
  * The one error type that leaves this folder. The message names the offending part of the expression, what was
  * expected and what kind of value was found, and the place; it never holds a value of the record.

@@ -2,6 +2,7 @@ import type { Fail } from "./arithmetic.ts";
 import type { Budget } from "./budget.ts";
 import { equal } from "./comparison.ts";
 import { bounds, byteAt, byteSlice } from "./text.ts";
+import { byte as namedByte, unnamedByte } from "./named.ts";
 import { hasKey, int, isMap, kindOf, own } from "./values.ts";
 
 /** `object.key` and `object[key]`: nil for a missing key of a map, an error for nil and for an index out of range. */
@@ -36,11 +37,12 @@ function item(array: readonly unknown[], key: unknown, fail: Fail): unknown {
 function byte(text: string, key: unknown, fail: Fail): unknown {
   const index = truncated(key, fail);
   const found = byteAt(text, index);
-  return found === undefined ? fail(`index ${index} is outside the text`) : int(found);
+  return found === undefined ? fail(`index ${index} is outside the text`) : namedByte(found);
 }
 
 /** A position: an integer, or a float cut to one. */
-export function truncated(value: unknown, fail: Fail): number {
+export function truncated(given: unknown, fail: Fail): number {
+  const value = unnamedByte(given);
   const number = typeof value === "bigint" ? Number(value) : typeof value === "number" ? Math.trunc(value) : undefined;
   if (number === undefined) return fail(`expected a number as a position, found ${kindOf(value)}`);
   return Math.abs(number) < 2 ** 63 ? number : fail("the position does not fit 64 bits");

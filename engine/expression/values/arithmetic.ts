@@ -1,5 +1,6 @@
 import type { Budget } from "./budget.ts";
 import { Duration, Time } from "./time.ts";
+import { isByte, unnamedByte } from "./named.ts";
 import { areIntegers, fits64, kindOf, wrapped } from "./values.ts";
 
 /** Ends the evaluation with an error at its operator or call. */
@@ -22,37 +23,51 @@ export const arithmetic: Readonly<Record<Arithmetic, Operation>> = {
     }
     if (areIntegers(a, b)) return wrapped((a as bigint) + (b as bigint));
     if (isNumber(a) && isNumber(b)) return Number(a) + Number(b);
-    return shifted(a, b) ?? fail(mismatch("two numbers, two texts, or a time and a duration", a, b));
+    return shifted(a, b) ?? ofBytes("+", a, b, fail, budget);
   },
-  "-": (a, b, fail) => {
+  "-": (a, b, fail, budget) => {
     if (areIntegers(a, b)) return wrapped((a as bigint) - (b as bigint));
     if (isNumber(a) && isNumber(b)) return Number(a) - Number(b);
-    return distance(a, b) ?? fail(mismatch("two numbers, times or durations, or a time and a duration", a, b));
+    return distance(a, b) ?? ofBytes("-", a, b, fail, budget);
   },
-  "*": (a, b, fail) => {
+  "*": (a, b, fail, budget) => {
     if (areIntegers(a, b)) return wrapped((a as bigint) * (b as bigint));
     if (isNumber(a) && isNumber(b)) return Number(a) * Number(b);
-    return scaled(a, b) ?? fail(mismatch("two numbers, or a number and a duration", a, b));
+    return scaled(a, b) ?? ofBytes("*", a, b, fail, budget);
   },
-  "/": (a, b, fail) => {
-    return isNumber(a) && isNumber(b) ? Number(a) / Number(b) : fail(mismatch("two numbers", a, b));
+  "/": (a, b, fail, budget) => {
+    return isNumber(a) && isNumber(b) ? Number(a) / Number(b) : ofBytes("/", a, b, fail, budget);
   },
-  "%": (a, b, fail) => {
-    if (!areIntegers(a, b)) {
-      const hint = isNumber(a) && isNumber(b) ? "; the numbers of an event are floats: write int(…) around them" : "";
-      return fail(mismatch("two integers", a, b) + hint);
-    }
+  "%": (a, b, fail, budget) => {
+    if (!areIntegers(a, b)) return ofBytes("%", a, b, fail, budget);
     return b === 0n ? fail("the remainder of a division by zero") : (a as bigint) % (b as bigint);
   },
-  "**": (a, b, fail) => {
-    return isNumber(a) && isNumber(b) ? power(Number(a), Number(b)) : fail(mismatch("two numbers", a, b));
+  "**": (a, b, fail, budget) => {
+    return isNumber(a) && isNumber(b) ? power(Number(a), Number(b)) : ofBytes("**", a, b, fail, budget);
   },
 };
+
+const operands: Readonly<Record<Arithmetic, string>> = {
+  "+": "two numbers, two texts, or a time and a duration",
+  "-": "two numbers, times or durations, or a time and a duration",
+  "*": "two numbers, or a number and a duration",
+  "/": "two numbers",
+  "%": "two integers",
+  "**": "two numbers",
+};
+
+/** With the integers that bytes are; fails where neither operand is a byte. */
+function ofBytes(operator: Arithmetic, a: unknown, b: unknown, fail: Fail, budget: Budget): unknown {
+  if (isByte(a) || isByte(b)) return arithmetic[operator](unnamedByte(a), unnamedByte(b), fail, budget);
+  const areFloats = operator === "%" && isNumber(a) && isNumber(b);
+  const hint = areFloats ? "; the numbers of an event are floats: write int(…) around them" : "";
+  return fail(mismatch(operands[operator], a, b) + hint);
+}
 
 export function negated(value: unknown, fail: Fail): unknown {
   if (typeof value === "number") return -value;
   if (typeof value === "bigint") return fits64(value) ? wrapped(-value) : -Number(value);
-  return fail(`expected a number, found ${kindOf(value)}`);
+  return isByte(value) ? -value.value : fail(`expected a number, found ${kindOf(value)}`);
 }
 
 export function mismatch(expected: string, a: unknown, b: unknown): string {

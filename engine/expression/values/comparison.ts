@@ -6,7 +6,7 @@ import type { Budget } from "./budget.ts";
 
 /**
  * Below, at or above zero as `a` is less than, equal to or greater than `b`; NaN if one of them is NaN. Defined between
- * two numbers, texts, times or durations; a month or a weekday counts as its number. Anything else, nil too, is an
+ * two numbers, texts, times or durations; a month, a weekday or a byte counts as its number. Anything else, nil too, is an
  * error.
  */
 export function ordered(a: unknown, b: unknown, fail: Fail): number {

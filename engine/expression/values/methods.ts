@@ -3,6 +3,7 @@ import { days, months } from "./layout-pieces.ts";
 import { formatTime, inZone, timeText } from "./layouts.ts";
 import { Named } from "./named.ts";
 import { Duration, Time } from "./time.ts";
+import * as types from "./types.ts";
 import { int, kindOf, type Kind } from "./values.ts";
 import { civil, Timezone } from "./zones.ts";
 
@@ -10,6 +11,7 @@ import { civil, Timezone } from "./zones.ts";
 type Argument = "time" | "duration" | "timezone" | "string" | "int";
 
 interface Method<T> {
+  readonly gives: types.Type;
   readonly takes?: readonly Argument[];
   readonly run: (object: T, ...args: never[]) => unknown;
 }
@@ -17,54 +19,74 @@ interface Method<T> {
 type Methods<T> = ReadonlyMap<string, Method<T>>;
 
 export const timeMethods: Methods<Time> = new Map<string, Method<Time>>([
-  ["Year", { run: ({ wall }) => int(wall.getUTCFullYear()) }],
-  ["Month", { run: ({ wall }) => month(wall.getUTCMonth()) }],
-  ["Day", { run: ({ wall }) => int(wall.getUTCDate()) }],
-  ["Hour", { run: ({ wall }) => int(wall.getUTCHours()) }],
-  ["Minute", { run: ({ wall }) => int(wall.getUTCMinutes()) }],
-  ["Second", { run: ({ wall }) => int(wall.getUTCSeconds()) }],
-  ["Nanosecond", { run: ({ fraction }) => int(fraction) }],
-  ["Weekday", { run: ({ wall }) => weekday(wall.getUTCDay()) }],
-  ["YearDay", { run: ({ wall }) => int(yearDay(wall)) }],
-  ["Unix", { run: ({ unix }) => int(unix) }],
-  ["UnixMilli", { run: ({ nanoseconds }) => floored(nanoseconds, 1_000_000n) }],
-  ["UnixMicro", { run: ({ nanoseconds }) => floored(nanoseconds, 1_000n) }],
-  ["UnixNano", { run: ({ nanoseconds }) => BigInt.asIntN(64, nanoseconds) }],
-  ["UTC", { run: ({ nanoseconds }) => new Time(nanoseconds) }],
+  ["Year", { gives: types.integer, run: ({ wall }) => int(wall.getUTCFullYear()) }],
+  ["Month", { gives: types.month, run: ({ wall }) => month(wall.getUTCMonth()) }],
+  ["Day", { gives: types.integer, run: ({ wall }) => int(wall.getUTCDate()) }],
+  ["Hour", { gives: types.integer, run: ({ wall }) => int(wall.getUTCHours()) }],
+  ["Minute", { gives: types.integer, run: ({ wall }) => int(wall.getUTCMinutes()) }],
+  ["Second", { gives: types.integer, run: ({ wall }) => int(wall.getUTCSeconds()) }],
+  ["Nanosecond", { gives: types.integer, run: ({ fraction }) => int(fraction) }],
+  ["Weekday", { gives: types.weekday, run: ({ wall }) => weekday(wall.getUTCDay()) }],
+  ["YearDay", { gives: types.integer, run: ({ wall }) => int(yearDay(wall)) }],
+  ["Unix", { gives: types.integer, run: ({ unix }) => int(unix) }],
+  ["UnixMilli", { gives: types.integer, run: ({ nanoseconds }) => floored(nanoseconds, 1_000_000n) }],
+  ["UnixMicro", { gives: types.integer, run: ({ nanoseconds }) => floored(nanoseconds, 1_000n) }],
+  ["UnixNano", { gives: types.integer, run: ({ nanoseconds }) => BigInt.asIntN(64, nanoseconds) }],
+  ["UTC", { gives: types.time, run: ({ nanoseconds }) => new Time(nanoseconds) }],
   // The zone of the process, which is the same everywhere.
-  ["Local", { run: ({ nanoseconds }) => new Time(nanoseconds) }],
-  ["Location", { run: ({ zone }) => zone }],
-  ["IsZero", { run: ({ nanoseconds }) => nanoseconds === zeroTime }],
-  ["String", { run: timeText }],
-  ["Format", { takes: ["string"], run: (time, layout: string) => formatTime(time, layout) }],
-  ["In", { takes: ["timezone"], run: ({ nanoseconds }, zone: Timezone) => new Time(nanoseconds, zone) }],
-  ["Add", { takes: ["duration"], run: (time, span: Duration) => moved(time, span.nanoseconds) }],
-  ["AddDate", { takes: ["int", "int", "int"], run: addDate }],
-  ["Sub", { takes: ["time"], run: (time, other: Time) => new Duration(time.nanoseconds - other.nanoseconds) }],
-  ["Truncate", { takes: ["duration"], run: (time, unit: Duration) => moved(time, -remainderOf(time, unit)) }],
-  ["Round", { takes: ["duration"], run: roundTime }],
-  ["Before", { takes: ["time"], run: (time, other: Time) => time.nanoseconds < other.nanoseconds }],
-  ["After", { takes: ["time"], run: (time, other: Time) => time.nanoseconds > other.nanoseconds }],
-  ["Equal", { takes: ["time"], run: (time, other: Time) => time.nanoseconds === other.nanoseconds }],
-  ["Compare", { takes: ["time"], run: (time, other: Time) => compared(time.nanoseconds, other.nanoseconds) }],
+  ["Local", { gives: types.time, run: ({ nanoseconds }) => new Time(nanoseconds) }],
+  ["Location", { gives: types.zone, run: ({ zone }) => zone }],
+  ["IsZero", { gives: types.bool, run: ({ nanoseconds }) => nanoseconds === zeroTime }],
+  ["String", { gives: types.text, run: timeText }],
+  ["Format", { gives: types.text, takes: ["string"], run: (time, layout: string) => formatTime(time, layout) }],
+  [
+    "In",
+    { gives: types.time, takes: ["timezone"], run: ({ nanoseconds }, zone: Timezone) => new Time(nanoseconds, zone) },
+  ],
+  ["Add", { gives: types.time, takes: ["duration"], run: (time, span: Duration) => moved(time, span.nanoseconds) }],
+  ["AddDate", { gives: types.time, takes: ["int", "int", "int"], run: addDate }],
+  [
+    "Sub",
+    {
+      gives: types.duration,
+      takes: ["time"],
+      run: (time, other: Time) => new Duration(time.nanoseconds - other.nanoseconds),
+    },
+  ],
+  [
+    "Truncate",
+    { gives: types.time, takes: ["duration"], run: (time, unit: Duration) => moved(time, -remainderOf(time, unit)) },
+  ],
+  ["Round", { gives: types.time, takes: ["duration"], run: roundTime }],
+  ["Before", { gives: types.bool, takes: ["time"], run: (time, other: Time) => time.nanoseconds < other.nanoseconds }],
+  ["After", { gives: types.bool, takes: ["time"], run: (time, other: Time) => time.nanoseconds > other.nanoseconds }],
+  ["Equal", { gives: types.bool, takes: ["time"], run: (time, other: Time) => time.nanoseconds === other.nanoseconds }],
+  [
+    "Compare",
+    {
+      gives: types.integer,
+      takes: ["time"],
+      run: (time, other: Time) => compared(time.nanoseconds, other.nanoseconds),
+    },
+  ],
 ]);
 
 export const durationMethods: Methods<Duration> = new Map<string, Method<Duration>>([
-  ["Hours", { run: ({ seconds }) => seconds / 3600 }],
-  ["Minutes", { run: ({ seconds }) => seconds / 60 }],
-  ["Seconds", { run: ({ seconds }) => seconds }],
-  ["Milliseconds", { run: ({ nanoseconds }) => nanoseconds / 1_000_000n }],
-  ["Microseconds", { run: ({ nanoseconds }) => nanoseconds / 1_000n }],
-  ["Nanoseconds", { run: ({ nanoseconds }) => nanoseconds }],
-  ["Abs", { run: ({ nanoseconds }) => new Duration(absolute(nanoseconds)) }],
-  ["Truncate", { takes: ["duration"], run: truncateDuration }],
-  ["Round", { takes: ["duration"], run: roundDuration }],
-  ["String", { run: (span) => span.toString() }],
+  ["Hours", { gives: types.float, run: ({ seconds }) => seconds / 3600 }],
+  ["Minutes", { gives: types.float, run: ({ seconds }) => seconds / 60 }],
+  ["Seconds", { gives: types.float, run: ({ seconds }) => seconds }],
+  ["Milliseconds", { gives: types.integer, run: ({ nanoseconds }) => nanoseconds / 1_000_000n }],
+  ["Microseconds", { gives: types.integer, run: ({ nanoseconds }) => nanoseconds / 1_000n }],
+  ["Nanoseconds", { gives: types.integer, run: ({ nanoseconds }) => nanoseconds }],
+  ["Abs", { gives: types.duration, run: ({ nanoseconds }) => new Duration(absolute(nanoseconds)) }],
+  ["Truncate", { gives: types.duration, takes: ["duration"], run: truncateDuration }],
+  ["Round", { gives: types.duration, takes: ["duration"], run: roundDuration }],
+  ["String", { gives: types.text, run: (span) => span.toString() }],
 ]);
 
 /** Methods of months, weekdays and time zones. */
 export const nameMethods: Methods<Named | Timezone> = new Map<string, Method<Named | Timezone>>([
-  ["String", { run: ({ name }) => name }],
+  ["String", { gives: types.text, run: ({ name }) => name }],
 ]);
 
 const byKind: Readonly<Partial<Record<Kind, ReadonlyMap<string, Method<never>>>>> = {
@@ -75,9 +97,9 @@ const byKind: Readonly<Partial<Record<Kind, ReadonlyMap<string, Method<never>>>>
   timezone: nameMethods,
 };
 
-/** Whether values of a kind have a method of this name. */
-export function hasMethod(kind: string, name: string): boolean {
-  return byKind[kind as Kind]?.has(name) === true;
+/** What the method of this name gives of a value of a kind; undefined where there is none. */
+export function methodGives(kind: string, name: string): types.Type | undefined {
+  return byKind[kind as Kind]?.get(name)?.gives;
 }
 
 /** `object.name(args)`: times, durations, time zones, months and weekdays have methods. */

@@ -39,7 +39,7 @@ function scalar(value: unknown): string {
   return typeof value === "boolean" || typeof value === "bigint" ? value.toString() : "";
 }
 
-/** The text of a time, duration, time zone, month or weekday; undefined for a value of another kind. */
+/** The text of a time, duration, time zone, month, weekday or byte; undefined for a value of another kind. */
 export function textOf(value: unknown): string | undefined {
   if (value instanceof Time) return timeText(value);
   if (value instanceof Duration) return value.toString();

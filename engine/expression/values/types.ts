@@ -24,6 +24,8 @@ export const map: Type = { kind: "map" };
 export const time: Type = { kind: "time" };
 export const duration: Type = { kind: "duration" };
 export const zone: Type = { kind: "timezone" };
+export const month: Type = { kind: "month" };
+export const weekday: Type = { kind: "weekday" };
 
 export function arrayOf(item: Type): Type {
   return { kind: "array", item };
@@ -38,8 +40,18 @@ export function isUnknown(type: Type): boolean {
   return type.kind === "unknown";
 }
 
-export function isNumber({ kind }: Type): boolean {
-  return kind === "int" || kind === "float" || kind === "integral";
+export function isNumber(type: Type): boolean {
+  return type.kind === "float" || isWhole(type);
+}
+
+/** Whether it is a number without a fraction. */
+export function isWhole({ kind }: Type): boolean {
+  return kind === "int" || kind === "integral";
+}
+
+/** A number with a name. */
+export function isNamed({ kind }: Type): boolean {
+  return kind === "month" || kind === "weekday";
 }
 
 /** The items of an array, the values of a map. */

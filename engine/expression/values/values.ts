@@ -10,7 +10,7 @@ import { Timezone } from "./zones.ts";
  * - **an integer is a bigint**, 64 bits, wrapping: literals, `len`, `int(…)` and what is computed from integers,
  * - **a float is a number**: every number of a record, so `amount % 2` is an error and `int(amount) % 2` is not,
  * - a map is a plain object (a record, a literal) or, where keys need not be texts, a `Map` (`groupBy`, `fromPairs`),
- * - times, durations, time zones, months and weekdays have classes of their own.
+ * - times, durations, time zones, months, weekdays and the bytes of a text have classes of their own.
  *
  * A record may hold a bigint where its integer lies outside the range that a float keeps exactly: an integer of the
  * language where it fits 64 bits, else a float that keeps its digits until something is computed with it.
@@ -73,7 +73,7 @@ export function fits64(value: bigint): boolean {
   return wrapped(value) === value;
 }
 
-/** Nanoseconds of a duration, the number of a month or a weekday; undefined for a value of another kind. */
+/** Nanoseconds of a duration, the number of a month, a weekday or a byte; undefined for a value of another kind. */
 export function wholeOf(value: unknown): bigint | undefined {
   if (value instanceof Duration) return value.nanoseconds;
   return value instanceof Named ? value.value : undefined;

@@ -1,4 +1,10 @@
-import { checkTransforms, CompileBudgetExceeded, compileFilter, ExpressionError } from "../../../engine/language.ts";
+import {
+  checkTransforms,
+  CompileBudgetExceeded,
+  compileFilter,
+  ExpressionError,
+  MisspeltField,
+} from "../../../engine/language.ts";
 import { parseDuration, printDuration, type SchemaField } from "../../../schemas/index.ts";
 import { printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
@@ -23,7 +29,7 @@ function* filters(document: View): Iterable<Problem> {
     const found = compiled(() => compileFilter(expression.text ?? "", fields, document.document.compileBudget));
     if (found instanceof ExpressionError) {
       yield unfit(expression, found, `over the fields of ${feed.name} that is true or false`);
-    } else for (const warning of found.warnings) yield unfitBranch(expression, warning);
+    } else for (const warning of found.warnings) yield doubtful(expression, warning);
   }
 }
 
@@ -53,7 +59,7 @@ function* judged(expressions: readonly View[], fields: readonly SchemaField[], w
   for (const found of checkTransforms(list, fields, first.document.compileBudget)) {
     const view = expressions[at] ?? first;
     if (found instanceof ExpressionError) yield unfit(view, found, what);
-    else for (const warning of found.warnings) yield unfitBranch(view, warning);
+    else for (const warning of found.warnings) yield doubtful(view, warning);
     at += 1;
   }
 }
@@ -71,8 +77,14 @@ function unfit(expression: View, error: ExpressionError, what: string): Problem 
   });
 }
 
-/** It may be meant: events on which the code does not run are not concerned. */
-function unfitBranch(expression: View, warning: ExpressionError): Problem {
+/** It may be meant: events on which the code does not run are not concerned, and events may have fields that are not declared. */
+function doubtful(expression: View, warning: ExpressionError): Problem {
+  if (warning.cause instanceof MisspeltField) {
+    return expression.problemInside(warning.offset, "EXPRESSION_FIELD", {
+      expected: "a declared field",
+      found: printable(sentence(warning, expression.text ?? ""), longestMessage),
+    });
+  }
   return expression.problemInside(warning.offset, "EXPRESSION_BRANCH", {
     expected: "code that can run",
     found: printable(`an error where it runs: ${sentence(warning, expression.text ?? "")}`, longestMessage),

@@ -38,9 +38,9 @@ describe("indexes", () => {
     ["a[1.9]", "float 1"],
     ["a[n]", "fails: index 5 is outside an array of 3"],
     [String.raw`a["x"]`, "fails: expected a number as a position, found string"],
-    ["s[0]", "int 104"],
-    ["s[1]", "int 195"],
-    ["t[1]", "int 98"],
+    ["s[0]", "uint 104"],
+    ["s[1]", "uint 195"],
+    ["t[1]", "uint 98"],
     ["t[5]", "fails: index 5 is outside the text"],
     [String.raw`"abc"[1]`, "refused: expected a map or an array before this, found string"],
   ])("%s is %s", (expression, expected) => {

@@ -55,3 +55,22 @@ describe("sort and join", () => {
     expect(inFilter(expression)).toBe(expected);
   });
 });
+
+describe("first, last, sort, take of other kinds", () => {
+  test.each([
+    ["first(n)", "nil <nil>"],
+    ["last(m)", "nil <nil>"],
+    ["first(mean(a))", "nil <nil>"],
+    ["first(t)", "uint 97"],
+    [`first("abc")`, "refused: first expects an array, found string"],
+    ["sort(n)", "array []"],
+    ["sort(m)", "array []"],
+    ["sort(t)", "array []"],
+    [`sort(n, "down")`, `fails: expected "asc" or "desc" as the order, found another string`],
+    ["sort(1)", "refused: sort expects an array, found int"],
+    ["take(a, date(ts).Month())", "array [3 1 2]"],
+    ["take(a, n)", "fails: take expects an integer, found float"],
+  ])("%s is %s", (expression, expected) => {
+    expect(inFilter(expression)).toBe(expected);
+  });
+});

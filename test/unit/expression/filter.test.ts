@@ -56,6 +56,8 @@ describe("a filter keeps or drops the event", () => {
     [`attributes.n > 5`, true],
     [`attributes.missing == nil`, true],
     [`any(tags, # == "b")`, true],
+    [`user.plan == nil`, true],
+    [`user.agee == nil`, true],
     [`$env["odd name"] == "x"`, true],
     [`$env["not declared"] == nil`, true],
     [`($env["not declared"] ?? "none") == "none"`, true],
@@ -88,8 +90,10 @@ describe("an expression that can never work is refused before the first event", 
     ["level and ok", "`level`: `and` expects a bool, found string (line 1, column 1)"],
     ["ok ? 1 : 2", "`ok ? 1 : 2`: a filter is a bool, found int (line 1, column 1)"],
     ["level", "`level`: a filter is a bool, found string (line 1, column 1)"],
-    ['user.name == "x"', "`name`: unknown field: the schema declares no such field here (line 1, column 6)"],
-    ["user.agee > 1", "did you mean age?"],
+    ["1 in 0..status_code", "`..` cannot be applied to int and float: it takes integers"],
+    ["level == now().Month()", "`==` cannot be applied to string and month"],
+    ["get(level, 0) == 1", "get expects an array or a map, found string"],
+    ["ok or nope(1)", "unknown function nope"],
     ["level[0] == 1", "`level[0]`: expected a map or an array before this, found string (line 1, column 1)"],
     ['upper(ok) == "X"', "`ok`: upper expects a text, found bool (line 1, column 7)"],
     ["toInt(code) > 5", "unknown function toInt"],
@@ -126,6 +130,18 @@ describe("an expression that can never work is refused before the first event", 
     expect(() => compileFilter("a == 1", [])).toThrow("unknown name: the schema declares no field");
     expect(compileFilter("1 < 2", []).matches({}, 0)).toBe(true);
   });
+});
+
+/** The messages of the warnings of an expression that compiles. */
+function doubts(expression: string): string[] {
+  return compileFilter(expression, fields).warnings.map(({ message }) => message);
+}
+
+test("a nested field that is not declared is a doubt only where its name is like that of one that is", () => {
+  expect(doubts("user.plan == nil")).toEqual([]);
+  expect(doubts("user.agee == nil")).toEqual([
+    "`agee`: the schema declares no such field here; did you mean age? (line 1, column 6)",
+  ]);
 });
 
 describe("an event on which the expression fails is no result at all", () => {

@@ -189,3 +189,26 @@ test.each([
 ])("in a filter %s is the builtin: %s", (expression, expected) => {
   expect(inFilter(expression)).toBe(expected);
 });
+
+describe("values of a wrong kind", () => {
+  test.each([
+    ["toFloat(date(ts))", "float 0"],
+    ["toInt(date(ts))", "int 0"],
+    [`toInt(timezone("UTC"))`, "int 0"],
+    [`toInt(duration("1h"))`, "int 3600000000000"],
+    ["toFloat(date(ts).Month())", "float 3"],
+    ["toInt(t[0])", "int 97"],
+    [`parseISO8601(duration("1h"))`, "int 0"],
+    ["parseISO8601(date(ts).Month())", "int 0"],
+    [`toDate(duration("1h"))`, "int 0"],
+    ["keys(date(ts))", "array []"],
+    ["keys(date(ts).Month())", "array []"],
+    [`join(date(ts), ",")`, "string "],
+    ["toString(t[0])", "string 97"],
+    ["waterfall(t[0])", "string 97"],
+    ["min(trim(1))", "string 1"],
+    ["sort(upper(t))", "array []"],
+  ])("%s is %s", (expression, expected) => {
+    expect(inTransform(expression)).toBe(expected);
+  });
+});

@@ -102,3 +102,27 @@ describe("bits", () => {
     expect(inFilter(expression)).toBe(expected);
   });
 });
+
+describe("max, min, mean, median of other kinds", () => {
+  test.each([
+    [`min(duration("3s"), duration("2s"))`, "duration 2s"],
+    [`max([duration("3s"), duration("2s")])`, "duration 3s"],
+    [`max(duration("3s"), 2)`, "fails: expected two numbers, texts, times or durations, found int and duration"],
+    [`mean(duration("1s"), duration("3s"))`, "float 2e+09"],
+    [`median([duration("1s"), 1])`, "float 5.000000005e+08"],
+    ["mean(date(ts).Weekday())", "float 5"],
+    ["min(date(ts).Month())", "month March"],
+    ["max([date(ts).Month(), 4])", "int 4"],
+    ["max(t)", "string abc"],
+    ["min(b)", "bool true"],
+    ["min([date(ts), 1][0])", "time 2024-03-01 10:20:30 +0000 UTC"],
+    ["min(date(ts))", "refused: min expects a number or an array of numbers, found time"],
+    ["min([date(ts), 1][0], 1)", "fails: min expects numbers and arrays of numbers, found time"],
+    ["mean([date(ts)])", "fails: mean expects numbers and arrays of numbers, found time"],
+    ["mean(1, t)", "fails: mean expects numbers and arrays of numbers, found string"],
+    ["max(map(t, #))", "uint 99"],
+    ["mean(map(t, #))", "float 98"],
+  ])("%s is %s", (expression, expected) => {
+    expect(inFilter(expression)).toBe(expected);
+  });
+});

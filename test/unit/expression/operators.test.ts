@@ -232,3 +232,84 @@ describe("?? and empty texts", () => {
     expect(inFilter(expression)).toBe(expected);
   });
 });
+
+describe("and and or with what is known", () => {
+  test.each([
+    ["n or true", "bool true"],
+    ["true or n", "bool true"],
+    ["(n and t) or 1 == 1", "bool true"],
+    ["n and not true", "bool false"],
+    ["nul and false", "bool false"],
+    ["n and true", "float 5"],
+    ["false or t", "string abc"],
+    ["n and true and t", "fails: `and` expects a bool, found float"],
+    ["false or false", "bool false"],
+    ["true and (false or true)", "bool true"],
+    [`n or "a" == "a"`, "bool true"],
+    ["n or 1 < 2", "fails: `or` expects a bool, found float"],
+    ["true or foobar(1)", "bool true"],
+    ["no and foobar(t)", "bool false"],
+    ["b and foobar(t)", "fails: unknown function foobar"],
+    ["map([], foobar(#))", "array []"],
+    ["map(a, foobar(#))", "fails: unknown function foobar"],
+    ["map(a, foobar(# + true))", "refused: `+` cannot be applied to unknown and bool"],
+    ["foobar(1) or true", "refused: unknown function foobar"],
+    ["1 or true", "refused: `or` expects a bool, found int"],
+  ])("%s is %s", (expression, expected) => {
+    expect(inFilter(expression)).toBe(expected);
+  });
+});
+
+describe("bytes", () => {
+  test.each([
+    ["t[0] + 1", "int 98"],
+    ["t[0] + t[0]", "int 194"],
+    ["t[0] - 97.5", "float -0.5"],
+    ["2 * t[0] % 10", "int 4"],
+    ["t[0] / 2", "float 48.5"],
+    ["t[0] ** 1", "float 97"],
+    ["-t[0]", "int -97"],
+    ["t[0] == 97", "bool true"],
+    ["97.0 == t[0]", "bool true"],
+    ["t[0] == t[0]", "bool true"],
+    ["t[0] == t", "bool false"],
+    ["t[0] < 98 and t[0] < t[1]", "bool true"],
+    ["t[0] in [97]", "bool true"],
+    ["t[0] in [1, 2]", "bool false"],
+    ["a[t[0] - 97]", "float 3"],
+    ["a[t[0]]", "fails: index 97 is outside an array of 3"],
+    ["bitand(t[0], 1)", "int 1"],
+    ["int(t[0])", "int 97"],
+    ["float(t[0])", "float 97"],
+    ["abs(t[0])", "int 97"],
+    ["string(t[0])", "string 97"],
+    ["toJSON([t[0]])", "string [\n  97\n]"],
+    ["uniq([t[0], 97, t[1], 97.0])", "array [97 98]"],
+    ["sum(t)", "int 294"],
+    ["reduce(t, #acc + #)", "int 294"],
+    ["sort([t[0], 1, 200.5])", "array [1 97 200.5]"],
+    ["groupBy(t, #)[t[0]]", "array [97]"],
+    ["keys(groupBy(t + t, #))", "array [97 98 99]"],
+    ["type(map(t, #)[0])", "string uint"],
+    ["t[0] + t", "fails: expected two numbers, two texts, or a time and a duration, found int and string"],
+  ])("%s is %s", (expression, expected) => {
+    expect(inFilter(expression)).toBe(expected);
+  });
+});
+
+describe("the kinds of operands that are known", () => {
+  test.each([
+    [
+      "1..2.5",
+      "refused: `..` cannot be applied to int and float: it takes integers, and the numbers of an event are floats: write int(…) around them",
+    ],
+    [
+      "1..n / 2",
+      "refused: `..` cannot be applied to int and float: it takes integers, and the numbers of an event are floats: write int(…) around them",
+    ],
+    ["1..a[0]", "array [1 2 3]"],
+    ["min(1, 2)..2", "array [1 2]"],
+  ])("%s is %s", (expression, expected) => {
+    expect(inFilter(expression)).toBe(expected);
+  });
+});

@@ -16,6 +16,7 @@ const tables: Record<string, [expression: string, expected: unknown][]> = {
     [`duration("90m")`, "1h30m0s"],
     [`date("2024-05-01").Month()`, "May"],
     [`timezone("Europe/Berlin")`, "Europe/Berlin"],
+    [`first(toString("a"))`, "97"],
     [`date("2024-03-01T10:20:30Z")`, "2024-03-01 10:20:30 +0000 UTC"],
   ],
   int: [
@@ -42,6 +43,7 @@ const tables: Record<string, [expression: string, expected: unknown][]> = {
     [`duration("1.5s")`, 1_500_000_000],
     [`date("2024-05-01").Month()`, 5],
     [`date("2024-05-01").Weekday()`, 3],
+    [`first(toString("a"))`, 97],
   ],
   uint: [
     ["4.9", 4],
@@ -66,6 +68,7 @@ const tables: Record<string, [expression: string, expected: unknown][]> = {
     ["nil", null],
     ["0", false],
     ["0.1", true],
+    [`first(toString("a"))`, true],
     ["-1", true],
     ...["1", "t", "T", "TRUE", "true", "True"].map((word): [string, boolean] => [`"${word}"`, true]),
     ...["0", "f", "F", "FALSE", "false", "False"].map((word): [string, boolean] => [`"${word}"`, false]),

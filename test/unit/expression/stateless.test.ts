@@ -95,7 +95,8 @@ describe("what can never work is refused, with the name of the output", () => {
     [["o", "id", "decimal"], "unknown output_type decimal: expected one of string"],
     [["o", "name + 1", "int"], "`+` cannot be applied to string and int"],
     [["o", "id % 2", "int"], "write int(…) around them"],
-    [["o", "user.nope", "string"], "`nope`: unknown field"],
+    [["o", "sort(toString(id))", "array"], "sort expects an array, found string"],
+    [["o", "1..price", "array"], "`..` cannot be applied to int and float"],
   ] as [[string, string, string], string][])("%j: %s", (output, expected) => {
     expect(() => outputs([output], {})).toThrow(expected);
     expect(() => outputs([output], {})).toThrow(ExpressionError);
@@ -107,6 +108,21 @@ describe("what can never work is refused, with the name of the output", () => {
 
   test("a field declared as an integer is a position, also though the numbers of an event are floats", () => {
     expect(outputs([["o", "tags[id]", "string"]], { id: 1, tags: ["a", "b"] })).toEqual({ o: "b" });
+  });
+
+  test("fields declared as integers, and what is computed of them, are the ends of a range", () => {
+    expect(outputs([["o", "-id..id - 1", "array"]], { id: 1 })).toEqual({ o: [-1, 0] });
+  });
+
+  test("a nested field that is not declared is what the event has", () => {
+    const list: [string, string, string][] = [["o", `user.team ?? "none"`, "string"]];
+    expect(outputs(list, { user: { id: 1, team: "t" } })).toEqual({ o: "t" });
+    expect(outputs(list, { user: { id: 1 } })).toEqual({ o: "none" });
+  });
+
+  test("without a schema what a helper gives has a kind only where it runs", () => {
+    const transforms = [{ output_name: "o", expression: "sort(toString(id))", output_type: "array" }];
+    expect(compileTransforms(transforms, undefined).apply({ id: 1 }, 0)).toEqual({ o: [] });
   });
 
   test("without a schema a name that the record lacks is nil", () => {

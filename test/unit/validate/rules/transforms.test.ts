@@ -169,6 +169,18 @@ describe("filter", () => {
       found: 'an error where it runs: `id == "1"`: `==` cannot be applied to float and string',
     },
     {
+      title: "a nested field whose name is like that of a declared one",
+      content: changedIn(
+        kafka("amount > 0", "'user.idd == nil'"),
+        "- { name: user,",
+        "- { name: user.id, type: string }\n      - { name: user,",
+      ),
+      code: "EXPRESSION_FIELD",
+      path: "transforms[0].config.expression",
+      at: "idd",
+      found: "`idd`: the schema declares no such field here; did you mean id?",
+    },
+    {
       title: "a duration in days",
       content: filter(`'duration("1d") > duration("1h")'`),
       code: "EXPRESSION",
