@@ -6,8 +6,8 @@ export function inline(text: string): string {
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(/[\\`*[\]|~]/g, "\\$&")
-    .replaceAll("@", "&#64;")
-    .replaceAll(/#(?=\d)/g, "&#35;");
+    .replaceAll(/#(?=\d)/g, "&#35;")
+    .replaceAll("@", "&#64;");
 }
 
 /** The same as code. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { longestComment } from "../../../reconciler/language/markdown.ts";
+import { inline } from "../../../reconciler/preview/escape.ts";
 import { markdownOf, marker } from "../../../reconciler/preview/markdown.ts";
 import type { PlanReport, ReportedChange } from "../../../reconciler/preview/report.ts";
 import { reportBetween } from "./sides.ts";
@@ -84,4 +85,8 @@ test("a text of a file opens no markup and mentions nobody", () => {
   const outside = comment.replaceAll(/^(`{3,})\w*\n[^]*?^\1$/gm, "");
   expect(outside).not.toMatch(/<script|!\[|@everyone|(?<!&)#12|\*\*b\*\*|```/);
   expect(comment.match(/^<\/details>$/gm)).toHaveLength(1);
+});
+
+test("a mention and the number of an issue are shown as they are written, and are neither", () => {
+  expect(inline("@acme/ops says #12 & <b>#</b>")).toBe("&#64;acme/ops says &#35;12 &amp; &lt;b>#&lt;/b>");
 });
