@@ -38,6 +38,8 @@ export type Check = (folder: string, object: NamedObject, signal: AbortSignal) =
 export interface NamedObject {
   commit: string;
   tag?: string;
+  /** The branch or tag that is followed, where it was just looked up. */
+  name?: string;
 }
 
 /** A commit that was read, and its signature where signatures are verified. */
@@ -78,7 +80,8 @@ export class Clone {
       tip.name === undefined
         ? this.#fetchCommit(tip.sha, "head", wanted, signal)
         : this.#follow(tip.ref, wanted, signal);
-    return this.#healed(() => this.#attempt("head", tip.object, fetch, wanted, signal), signal);
+    const sought = { object: tip.object, ...(tip.name !== undefined && { name: tip.name }) };
+    return this.#healed(() => this.#attempt("head", sought, fetch, wanted, signal), signal);
   }
 
   /** Files and facts of commit `sha`, which is fetched if it is missing, and is kept as `pin` if it is good. */
@@ -89,7 +92,7 @@ export class Clone {
       }
       await this.#git.text(this.#folder, ["update-ref", nameOf("pin"), sha], signal);
     };
-    return this.#healed(() => this.#attempt("pin", sha, fetch, wanted, signal), signal);
+    return this.#healed(() => this.#attempt("pin", { object: sha }, fetch, wanted, signal), signal);
   }
 
   /** Files and facts of a kept commit, without the network; undefined if it is missing or incomplete. */
@@ -155,7 +158,7 @@ export class Clone {
 
   async #attempt(
     kept: Kept,
-    sought: string,
+    { object: sought, name }: { object: string; name?: string },
     fetch: () => Promise<void>,
     wanted: Wanted,
     signal: AbortSignal,
@@ -169,7 +172,7 @@ export class Clone {
     if (object === undefined) throw await this.#noCommit(kept, signal);
     await this.#complete(object.commit, wanted, signal);
     try {
-      return await this.#read(object, wanted, signal);
+      return await this.#read({ ...object, ...(name !== undefined && { name }) }, wanted, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof SourceError && error.reason !== "GitOperationFailed" && !needsMissing(error)) throw error;

@@ -33,7 +33,7 @@ import {
   SourceError,
   type WaitingCommit,
 } from "./revision.ts";
-import { Signatures, type SignatureSettings } from "./signatures.ts";
+import { mustBeOf, Signatures, type SignatureSettings } from "./signatures.ts";
 
 export interface RepositoryOptions extends ReferenceSettings {
   /** A folder, or a file://, https://, http://, ssh:// or git:// URL, or `user@host:path`. */
@@ -201,12 +201,18 @@ export class Repository implements RevisionSource {
   }
 
   /** Verifies a signed tag itself; otherwise its commit. */
-  async #check(folder: string, { commit, tag }: NamedObject, signal: AbortSignal): Promise<Signature | undefined> {
+  async #check(
+    folder: string,
+    { commit, tag, name }: NamedObject,
+    signal: AbortSignal,
+  ): Promise<Signature | undefined> {
     if (this.#signatures === undefined) return undefined;
     const text = async (type: string, sha: string) => this.#git.text(folder, ["cat-file", type, sha], signal);
     const tagText = tag === undefined ? undefined : await text("tag", tag);
     if (tag !== undefined && tagText !== undefined && this.#signatures.signs("tag", tagText)) {
-      return this.#signatures.verify(folder, "tag", tag, tagText, signal);
+      const signature = await this.#signatures.verify(folder, "tag", tag, tagText, signal);
+      if (name !== undefined) mustBeOf(name, tag, tagText);
+      return signature;
     }
     return this.#signatures.verify(folder, "commit", commit, await text("commit", commit), signal);
   }

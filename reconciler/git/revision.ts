@@ -226,6 +226,7 @@ export type SourceReason =
   | "SignatureKeyUnknown"
   | "SignatureKeyExpired"
   | "SignatureKeyRevoked"
+  | "SignatureOfOtherTag"
   | "VerificationUnavailable"
   // Where signatures are required.
   | "NotDescendant"
@@ -250,6 +251,7 @@ const lasting: ReadonlySet<SourceReason> = new Set([
   "SignatureKeyUnknown",
   "SignatureKeyExpired",
   "SignatureKeyRevoked",
+  "SignatureOfOtherTag",
   "NotDescendant",
   "AncestryUnknown",
 ]);

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Environment } from "./environment.ts";
+import { printable } from "../language/problem.ts";
 import { type Signature, SourceError, type SourceReason } from "./revision.ts";
 
 /** Files of the keys that may sign. */
@@ -82,7 +83,22 @@ export class Signatures {
       );
     }
     const said = await this.#run("git", [`verify-${what}`, "--raw", sha], signal, folder);
-    return kind === "gpg" ? readGpgStatus(subject, said) : readSshOutput(subject, said);
+    if (kind === "gpg") return readGpgStatus(subject, said);
+    const signature = readSshOutput(subject, said);
+    await this.#mustStandNow(subject, text, signature, signal);
+    return signature;
+  }
+
+  /** Git asks whether a key was accepted at the date of the commit, which whoever has the key may choose. */
+  async #mustStandNow(subject: string, text: string, { fingerprint }: Signature, signal: AbortSignal): Promise<void> {
+    const file = join(this.#home, "signature");
+    await writeFile(file, sshSignatureIn(text));
+    const find = ["-Y", "find-principals", "-f", this.#allowedSigners, "-s", file];
+    const { code, output } = await this.#run("ssh-keygen", find, signal);
+    if (code === 0) return;
+    throw /expired|not yet valid|No principal matched/i.test(output)
+      ? bad(subject, "SignatureKeyExpired", fingerprint)
+      : unclear(subject, output);
   }
 
   /** Whether the object carries a signature, good or not. */
@@ -175,6 +191,27 @@ function kindOf(what: "commit" | "tag", text: string): "gpg" | "ssh" | "x509" | 
   return mark[1] === "SIGNED MESSAGE" ? "x509" : "gpg";
 }
 
+/** The signature itself, as ssh-keygen reads it: lines of a header go on after a space. */
+function sshSignatureIn(text: string): string {
+  const lines = /^(?:gpgsig(?:-sha256)? )?(-----BEGIN SSH SIGNATURE-----[^-]*-----END SSH SIGNATURE-----)/m.exec(
+    text,
+  )?.[1];
+  return `${(lines ?? "").replaceAll(/^ /gm, "")}\n`;
+}
+
+/**
+ * A signed tag is one of its name alone: under another name it would stand for what its signer has not said. `text` is the raw
+ * object. Throws SourceError SignatureOfOtherTag.
+ */
+export function mustBeOf(name: string, sha: string, text: string): void {
+  const [, own = ""] = /^tag (.*)$/m.exec(text.slice(0, text.indexOf("\n\n") + 1)) ?? [];
+  if (own === name) return;
+  throw new SourceError(
+    "SignatureOfOtherTag",
+    `tag ${name} is ${sha}, which was signed as the tag ${printable(own)}; it is not applied`,
+  );
+}
+
 async function contents(flag: string, path: string | undefined): Promise<Buffer | undefined> {
   if (path === undefined) return undefined;
   const problem = (why: string): SourceError =>
@@ -234,7 +271,7 @@ function readSshOutput(subject: string, { code, output }: GitOutput): Signature 
   throw unclear(subject, output);
 }
 
-type Badness = Extract<SourceReason, `Signature${string}`>;
+type Badness = Exclude<Extract<SourceReason, `Signature${string}`>, "SignatureOfOtherTag">;
 
 const sentences: Readonly<Record<Badness, string>> = {
   SignatureMissing: "is not signed",

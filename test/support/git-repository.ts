@@ -46,6 +46,11 @@ export class GitRepository {
     return this.#run("git", ...args);
   }
 
+  /** The same at another time, which what it makes has. */
+  gitAt(date: string, ...args: string[]): Promise<string> {
+    return this.#run("env", `GIT_COMMITTER_DATE=${date}`, "git", ...args);
+  }
+
   /** Writes `files` and commits them; gives the commit's sha. */
   async commit(files: Record<string, FileChange>, message = "A change"): Promise<string> {
     for (const [path, change] of Object.entries(files)) await this.#change(join(this.path, path), change);

@@ -73,10 +73,12 @@ export async function signedBranch(
   origin: GitRepository,
   branch: string,
   key: GpgKey | { ssh: string },
+  date?: string,
 ): Promise<string> {
   await origin.git("checkout", "--quiet", "-B", branch);
   const message = ["commit", "--quiet", "--allow-empty", "-S", "--message", `On ${branch}`];
-  await origin.git(...signedWith(key), ...message);
+  const options = [...signedWith(key), ...message];
+  await (date === undefined ? origin.git(...options) : origin.gitAt(date, ...options));
   return origin.head();
 }
 

@@ -36,6 +36,8 @@ beforeAll(async () => {
   for (const name of ["ada", "bob", "old"]) await signedBranch(origin, `ssh-${name}`, { ssh: file(`ssh-${name}.pub`) });
   await tamper(origin, "gpg-ada", "gpg-changed");
   await tamper(origin, "ssh-ada", "ssh-changed");
+  await signedBranch(origin, "ssh-back", { ssh: file("ssh-old.pub") }, "2019-01-01T00:00:00Z");
+  await signedBranch(origin, "gpg-back", old, "2020-01-01T12:00:00Z");
   await gpg.revoke(gone);
   verify = { gpg: file("keys.asc"), ssh: file("allowed_signers") };
   await writeFile(verify.gpg, await gpg.publicKeys(ada, old, gone));
@@ -64,6 +66,7 @@ describe.each(["gpg", "ssh"] as const)("a commit that is signed with %s", (kind)
     ["changed after it was signed", "changed", "SignatureInvalid"],
     ["by a key that is not accepted", "bob", "SignatureKeyUnknown"],
     ["by a key that has expired", "old", "SignatureKeyExpired"],
+    ["by a key that has expired, and dated back", "back", "SignatureKeyExpired"],
   ])("%s is refused", async (_title, name, reason) => {
     if (missing.length > 0) return;
     expect(await failure(scene.open({ branch: `${kind}-${name}`, verify }))).toMatchObject({ reason, stalls: true });
@@ -146,6 +149,11 @@ describe.skipIf(missing.length > 0)("with signatures asked for", () => {
     expect((await scene.open({ tag: "good", verify }).fetch(signal)).signature).toMatchObject({ kind: "gpg" });
     expect((await failure(scene.open({ tag: "bad", verify }))).reason).toBe("SignatureKeyUnknown");
     expect((await scene.open({ tag: "plain", verify }).fetch(signal)).signature).toMatchObject({ kind: "gpg" });
+    await origin.git("update-ref", "refs/tags/newest", "refs/tags/good");
+    expect(await failure(scene.open({ tag: "newest", verify }))).toMatchObject({
+      reason: "SignatureOfOtherTag",
+      message: expect.stringMatching(/^tag newest is [0-9a-f]{40}, which was signed as the tag good/),
+    });
   });
 
   test.each([
