@@ -38,7 +38,7 @@ export const commands: readonly Command[] = [
   command(
     "validate",
     "[PATH...]",
-    "check pipeline files without running them",
+    "check pipeline files without running them; - is standard input",
     async () => (await import("./files/validate.ts")).validate,
   ),
   command(

@@ -7,7 +7,7 @@ import { examples } from "./examples.ts";
 import { CliError } from "./invocation/cli-error.ts";
 import { codeLines, codesOf } from "./invocation/exit-codes.ts";
 import type { Context, ExitCode, Invocation } from "./invocation/invocation.ts";
-import { resolveSettings } from "./invocation/resolve-settings.ts";
+import { configVariable, misspeltVariables, resolveSettings } from "./invocation/resolve-settings.ts";
 import type { SettingOrigins } from "./invocation/resolve-settings.ts";
 import { defaultConfig, readDefaultConfig } from "./invocation/default-config.ts";
 import { Progress } from "./invocation/progress.ts";
@@ -15,8 +15,6 @@ import { readSettingsFile } from "./invocation/settings-file.ts";
 import { expectation, settingsOf } from "./invocation/settings-table.ts";
 import type { Setting } from "./invocation/settings-table.ts";
 import { printable } from "./invocation/terminal.ts";
-
-const configVariable = "SLUICE_CONFIG";
 
 /** The command line of `sluice`. `finished` is called with the exit code of the command that ran. */
 export function program(context: Context, finished: (code: ExitCode) => void): CommanderCommand {
@@ -133,5 +131,6 @@ async function settingsFor(
   const file = await (named === undefined
     ? readDefaultConfig(command, terminal)
     : readSettingsFile(named, { optional: false }));
+  for (const text of misspeltVariables(env)) terminal.err(`sluice: ${printable(text)}`);
   return { settings: resolveSettings(command, { flags, env, file }), ...(file.length > 0 && { settingsFile }) };
 }

@@ -2067,13 +2067,13 @@ function quantityBytes(text5) {
   return Number(divideUp(parsed(text5), nano));
 }
 function canonicalSize(text5) {
-  let bytes = divideUp(parsed(text5), nano);
+  let bytes2 = divideUp(parsed(text5), nano);
   let unit = 0;
-  while (bytes !== 0n && bytes % 1024n === 0n && unit < binary.length - 1) {
-    bytes /= 1024n;
+  while (bytes2 !== 0n && bytes2 % 1024n === 0n && unit < binary.length - 1) {
+    bytes2 /= 1024n;
     unit += 1;
   }
-  return unit === 0 ? `${bytes}` : `${bytes}${binary[unit]}i`;
+  return unit === 0 ? `${bytes2}` : `${bytes2}${binary[unit]}i`;
 }
 function canonicalCpu(text5) {
   const value = parsed(text5);
@@ -11489,6 +11489,7 @@ var init_codes = __esm({
         "A document or a file, its aliases written out, has too many values, or there are too many documents."
       ),
       FILE_COST: error("A file needs more time or memory to be read and checked than one file may use."),
+      CONFLICT: error("A file holds a conflict of a merge, as Git marks it."),
       FAULT: error("Sluice itself failed on a file. Other files are read all the same, and what runs goes on."),
       DUPLICATE_KEY: error("A mapping has a key twice."),
       IGNORE_COST: error("The patterns of a `.sluiceignore` take too long. No file below its folder is read."),
@@ -11597,6 +11598,9 @@ var init_codes = __esm({
       FILTER_CONSTANT: warning("A filter keeps every event, or none."),
       EXPRESSION_BRANCH: warning(
         "A part of an expression fails for the events on which it runs: they become dead letters."
+      ),
+      EXPRESSION_FIELD: warning(
+        "An expression reads a nested field that is not declared, and whose name is like that of one beside it. It is nil for events without it."
       ),
       JOIN_REPLAY: warning(
         "A join reads both of its topics from their past, and joins by the time of arrival: events meet as they are read."
@@ -11744,13 +11748,13 @@ function characters(text5) {
   return count;
 }
 function byteAt(text5, index) {
-  const bytes = Buffer.from(text5);
-  return bytes[index < 0 ? bytes.length + index : index];
+  const bytes2 = Buffer.from(text5);
+  return bytes2[index < 0 ? bytes2.length + index : index];
 }
 function byteSlice(text5, from, to2) {
   if (isAscii(text5)) return text5.slice(...bounds(text5.length, from, to2));
-  const bytes = Buffer.from(text5);
-  return bytes.subarray(...bounds(bytes.length, from, to2)).toString();
+  const bytes2 = Buffer.from(text5);
+  return bytes2.subarray(...bounds(bytes2.length, from, to2)).toString();
 }
 function bytePosition(text5, index) {
   return index <= 0 ? index : Buffer.byteLength(text5.slice(0, index));
@@ -11797,12 +11801,14 @@ function shortened(part2) {
   const text5 = part2.replaceAll(/\s+/g, " ").trim();
   return text5.length <= LONGEST_PART ? text5 : `${text5.slice(0, LONGEST_PART)}…`;
 }
-var LONGEST_PART, ExpressionError;
+var LONGEST_PART, MisspeltField, ExpressionError;
 var init_errors = __esm({
   "engine/expression/syntax/errors.ts"() {
     "use strict";
     init_text();
     LONGEST_PART = 80;
+    MisspeltField = class extends Error {
+    };
     ExpressionError = class _ExpressionError extends Error {
       phase;
       /** The offending sub-expression, shortened. */
@@ -11859,58 +11865,16 @@ var init_errors = __esm({
   }
 });
 
-// engine/expression/functions/catalog.ts
-function catalog(...tables) {
-  return new Map(tables.flatMap((table) => Object.entries(table)));
+// engine/expression/syntax/nearest.ts
+function nearest2(name3, names5) {
+  const most3 = Math.max(1, Math.floor(name3.length / 3));
+  const ranked = names5.filter((candidate) => Math.abs(candidate.length - name3.length) <= most3).map((candidate) => ({ candidate, distance: editsBetween(name3.toLowerCase(), candidate.toLowerCase()) })).filter((found2) => found2.distance <= most3).toSorted((a, b3) => a.distance - b3.distance);
+  return ranked[0] === void 0 ? "" : `; did you mean ${ranked[0].candidate}?`;
 }
-function isGuarded(wanted) {
-  return rules[wanted].kinds !== void 0 && rules[wanted].checkOnly !== true;
-}
-function takes(wanted, kind2) {
-  return rules[wanted].kinds?.has(kind2) ?? true;
-}
-function mayTake(wanted, type) {
-  if (type.kind === "unknown") return true;
-  return type.kind === "integral" ? rules[wanted].integral : takes(wanted, type.kind);
-}
-function expected(wanted) {
-  return rules[wanted].expected;
-}
-function parameter({ takes: listed4, rest }, index) {
-  return listed4[index] ?? rest ?? "any";
-}
-var rules;
-var init_catalog = __esm({
-  "engine/expression/functions/catalog.ts"() {
+var init_nearest = __esm({
+  "engine/expression/syntax/nearest.ts"() {
     "use strict";
-    rules = {
-      any: { kinds: void 0, integral: true, expected: "a value" },
-      string: { kinds: /* @__PURE__ */ new Set(["string"]), integral: false, expected: "a text" },
-      number: { kinds: /* @__PURE__ */ new Set(["int", "float"]), integral: true, expected: "a number" },
-      int: { kinds: /* @__PURE__ */ new Set(["int"]), integral: false, expected: "an integer" },
-      position: { kinds: /* @__PURE__ */ new Set(["int", "float"]), integral: true, expected: "an integer" },
-      array: { kinds: /* @__PURE__ */ new Set(["array"]), integral: false, expected: "an array" },
-      map: { kinds: /* @__PURE__ */ new Set(["map"]), integral: false, expected: "a map" },
-      sized: { kinds: /* @__PURE__ */ new Set(["string", "array", "map"]), integral: false, expected: "a text, an array or a map" },
-      convertible: {
-        kinds: /* @__PURE__ */ new Set(["string", "int", "float", "duration", "month", "weekday"]),
-        integral: true,
-        expected: "a number, a text or a duration"
-      },
-      container: {
-        kinds: /* @__PURE__ */ new Set(["nil", "array", "map", "string"]),
-        integral: false,
-        expected: "an array or a map"
-      },
-      items: { kinds: /* @__PURE__ */ new Set(["nil", "array"]), integral: false, expected: "an array", checkOnly: true },
-      numbers: {
-        kinds: /* @__PURE__ */ new Set(["nil", "array", "int", "float"]),
-        integral: true,
-        expected: "a number or an array of numbers",
-        checkOnly: true
-      },
-      zone: { kinds: /* @__PURE__ */ new Set(["timezone"]), integral: false, expected: "a time zone" }
-    };
+    init_edits_between();
   }
 });
 
@@ -11939,6 +11903,529 @@ var init_predicates = __esm({
   }
 });
 
+// engine/expression/functions/catalog.ts
+function catalog(...tables) {
+  return new Map(tables.flatMap((table) => Object.entries(table)));
+}
+function isGuarded(wanted) {
+  return rules[wanted].kinds !== void 0 && rules[wanted].checkOnly !== true;
+}
+function takes(wanted, kind2) {
+  return rules[wanted].kinds?.has(kind2) ?? true;
+}
+function mayTake(wanted, type) {
+  if (type.kind === "unknown") return true;
+  return type.kind === "integral" ? rules[wanted].integral : takes(wanted, type.kind);
+}
+function misuse({ name: name3, args }, functions) {
+  const counts2 = predicates.get(name3) ?? argumentCounts(functions.get(name3));
+  if (counts2 === void 0)
+    return `unknown function ${name3}${nearest2(name3, [...functions.keys(), ...predicates.keys()])}`;
+  const { least, most: most3 } = counts2;
+  if (args.length >= least && args.length <= most3) return void 0;
+  const range2 = most3 === Infinity ? `at least ${least}` : least === most3 ? String(least) : `${least} to ${most3}`;
+  return `${name3} takes ${range2} argument${range2.endsWith("1") ? "" : "s"}, found ${args.length}`;
+}
+function argumentCounts(definition) {
+  if (definition === void 0) return void 0;
+  const { takes: listed4, optional: optional2 = 0, rest } = definition;
+  return { least: listed4.length - optional2, most: rest === void 0 ? listed4.length : Infinity };
+}
+function expected(wanted) {
+  return rules[wanted].expected;
+}
+function parameter({ takes: listed4, rest }, index) {
+  return listed4[index] ?? rest ?? "any";
+}
+var rules;
+var init_catalog = __esm({
+  "engine/expression/functions/catalog.ts"() {
+    "use strict";
+    init_nearest();
+    init_predicates();
+    rules = {
+      any: { kinds: void 0, integral: true, expected: "a value" },
+      string: { kinds: /* @__PURE__ */ new Set(["string"]), integral: false, expected: "a text" },
+      number: { kinds: /* @__PURE__ */ new Set(["int", "float", "uint"]), integral: true, expected: "a number" },
+      int: { kinds: /* @__PURE__ */ new Set(["int", "uint"]), integral: false, expected: "an integer" },
+      position: { kinds: /* @__PURE__ */ new Set(["int", "float", "uint"]), integral: true, expected: "an integer" },
+      count: {
+        kinds: /* @__PURE__ */ new Set(["int", "uint", "duration", "month", "weekday"]),
+        integral: false,
+        expected: "an integer"
+      },
+      array: { kinds: /* @__PURE__ */ new Set(["array"]), integral: false, expected: "an array" },
+      map: { kinds: /* @__PURE__ */ new Set(["map"]), integral: false, expected: "a map" },
+      sized: { kinds: /* @__PURE__ */ new Set(["string", "array", "map"]), integral: false, expected: "a text, an array or a map" },
+      convertible: {
+        kinds: /* @__PURE__ */ new Set(["string", "int", "float", "uint", "duration", "month", "weekday"]),
+        integral: true,
+        expected: "a number, a text or a duration"
+      },
+      container: {
+        kinds: /* @__PURE__ */ new Set(["nil", "array", "map"]),
+        integral: false,
+        expected: "an array or a map",
+        checkOnly: true
+      },
+      items: { kinds: /* @__PURE__ */ new Set(["nil", "array"]), integral: false, expected: "an array", checkOnly: true },
+      numbers: {
+        kinds: /* @__PURE__ */ new Set(["nil", "array", "int", "float", "uint", "duration", "month", "weekday"]),
+        integral: true,
+        expected: "a number or an array of numbers",
+        checkOnly: true
+      },
+      zone: { kinds: /* @__PURE__ */ new Set(["timezone"]), integral: false, expected: "a time zone" }
+    };
+  }
+});
+
+// engine/expression/values/zones.ts
+function formatOf(timeZone) {
+  const digits2 = "numeric";
+  const time2 = { hour: digits2, minute: digits2, second: digits2, hourCycle: "h23" };
+  return new Intl.DateTimeFormat("en-US", {
+    timeZone,
+    year: digits2,
+    month: digits2,
+    day: digits2,
+    era: "short",
+    ...time2
+  });
+}
+function labelsOf(locale, timeZone) {
+  return new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: "short" });
+}
+function two(value) {
+  return String(value).padStart(2, "0");
+}
+function offsetText(seconds, colon = "") {
+  const minutes = Math.trunc(Math.abs(seconds) / 60);
+  return `${seconds < 0 ? "-" : "+"}${two(Math.trunc(minutes / 60))}${colon}${two(minutes % 60)}`;
+}
+function civil(year, month3, day) {
+  const date2 = /* @__PURE__ */ new Date(0);
+  date2.setUTCFullYear(year, month3 - 1, day);
+  return date2.getTime() / 1e3;
+}
+var zones, MOST_ZONES, Timezone;
+var init_zones = __esm({
+  "engine/expression/values/zones.ts"() {
+    "use strict";
+    zones = /* @__PURE__ */ new Map();
+    MOST_ZONES = 256;
+    Timezone = class _Timezone {
+      name;
+      #format;
+      #fixed;
+      #labels;
+      constructor(name3, format2, fixed2) {
+        this.name = name3;
+        this.#format = format2;
+        this.#fixed = fixed2;
+      }
+      static utc = new _Timezone("UTC", void 0, 0);
+      /** A zone `seconds` east of UTC; an empty name prints as the offset. */
+      static fixed(seconds, name3 = "") {
+        return new _Timezone(name3, void 0, seconds);
+      }
+      /** The zone of an IANA name; undefined if there is none. Zones are costly to make, so the last ones are kept. */
+      static named(name3) {
+        if (name3 === "" || name3 === "UTC") return _Timezone.utc;
+        const known2 = zones.get(name3);
+        if (known2 !== void 0 || !/^[A-Za-z]/.test(name3)) return known2;
+        try {
+          const made3 = new _Timezone(name3, formatOf(name3), 0);
+          if (zones.size >= MOST_ZONES) zones.delete(zones.keys().next().value ?? "");
+          zones.set(name3, made3);
+          return made3;
+        } catch {
+          return void 0;
+        }
+      }
+      /** Seconds east of UTC at a moment, in seconds since the epoch. */
+      offset(seconds) {
+        if (this.#format === void 0) return this.#fixed;
+        const parts = new Map(this.#format.formatToParts(seconds * 1e3).map(({ type, value }) => [type, value]));
+        const read = (type) => Number(parts.get(type));
+        const year = parts.get("era") === "BC" ? 1 - read("year") : read("year");
+        const local2 = civil(year, read("month"), read("day")) + read("hour") * 3600 + read("minute") * 60 + read("second");
+        return local2 - Math.floor(seconds);
+      }
+      /** Name of the zone at a moment, such as `CET`, or its offset where none is known. */
+      abbreviation(seconds) {
+        if (this.#format === void 0) return this.name === "" ? offsetText(this.#fixed) : this.name;
+        this.#labels ??= ["en-US", "en-GB"].map((locale) => labelsOf(locale, this.name));
+        const labels = this.#labels.map((label) => label.formatToParts(seconds * 1e3));
+        const short = labels.map((parts) => parts.find(({ type }) => type === "timeZoneName")?.value ?? "");
+        return short.find((label) => /^[A-Z]+$/.test(label)) ?? offsetText(this.offset(seconds));
+      }
+    };
+  }
+});
+
+// engine/expression/values/time.ts
+function decimal2(value, unit) {
+  const fraction2 = (value % unit).toString().padStart(unit.toString().length - 1, "0").replace(/0+$/, "");
+  return `${value / unit}${fraction2 === "" ? "" : `.${fraction2}`}`;
+}
+var PER_SECOND, Duration, Time;
+var init_time = __esm({
+  "engine/expression/values/time.ts"() {
+    "use strict";
+    init_zones();
+    PER_SECOND = 1000000000n;
+    Duration = class {
+      nanoseconds;
+      constructor(nanoseconds) {
+        this.nanoseconds = BigInt.asIntN(64, nanoseconds);
+      }
+      get seconds() {
+        return Number(this.nanoseconds) / 1e9;
+      }
+      toString() {
+        const size = this.nanoseconds < 0n ? -this.nanoseconds : this.nanoseconds;
+        const sign2 = this.nanoseconds < 0n ? "-" : "";
+        if (size === 0n) return "0s";
+        if (size < 1000n) return `${sign2}${size}ns`;
+        if (size < 1000000n) return `${sign2}${decimal2(size, 1000n)}µs`;
+        if (size < PER_SECOND) return `${sign2}${decimal2(size, 1000000n)}ms`;
+        const minutes = size / (60n * PER_SECOND);
+        const seconds = `${decimal2(size % (60n * PER_SECOND), PER_SECOND)}s`;
+        if (minutes === 0n) return sign2 + seconds;
+        const hours = minutes / 60n;
+        return `${sign2}${hours === 0n ? "" : `${hours}h`}${minutes % 60n}m${seconds}`;
+      }
+    };
+    Time = class _Time {
+      /** Since the epoch. */
+      nanoseconds;
+      zone;
+      constructor(nanoseconds, zone2 = Timezone.utc) {
+        this.nanoseconds = nanoseconds;
+        this.zone = zone2;
+      }
+      static fromMilliseconds(milliseconds) {
+        return new _Time(BigInt(Math.trunc(milliseconds)) * 1000000n);
+      }
+      /** Whole seconds since the epoch, rounded down. */
+      get unix() {
+        const seconds = this.nanoseconds / PER_SECOND;
+        return Number(this.nanoseconds % PER_SECOND < 0n ? seconds - 1n : seconds);
+      }
+      /** Nanoseconds within the second. */
+      get fraction() {
+        return Number((this.nanoseconds % PER_SECOND + PER_SECOND) % PER_SECOND);
+      }
+      /** The local time of the zone, as a date whose UTC fields hold it. */
+      get wall() {
+        return new Date((this.unix + this.zone.offset(this.unix)) * 1e3);
+      }
+    };
+  }
+});
+
+// engine/expression/values/named.ts
+function byte(value) {
+  return bytes[value];
+}
+function isByte(value) {
+  return value instanceof Named && value.kind === "uint";
+}
+function unnamedByte(value) {
+  return isByte(value) ? value.value : value;
+}
+var Named, bytes;
+var init_named = __esm({
+  "engine/expression/values/named.ts"() {
+    "use strict";
+    Named = class {
+      kind;
+      value;
+      name;
+      constructor(kind2, value, name3) {
+        this.kind = kind2;
+        this.value = BigInt(value);
+        this.name = name3;
+      }
+    };
+    bytes = Array.from({ length: 256 }, (_3, value) => new Named("uint", value, String(value)));
+  }
+});
+
+// engine/expression/values/values.ts
+function textList(texts) {
+  const list3 = new TextList();
+  for (const text5 of texts) list3.push(text5);
+  return list3;
+}
+function kindOf2(value) {
+  switch (typeof value) {
+    case "string":
+      return "string";
+    case "number":
+      return "float";
+    case "boolean":
+      return "bool";
+    case "bigint":
+      return fits64(value) ? "int" : "float";
+    default:
+      return kindOfObject(value);
+  }
+}
+function kindOfObject(value) {
+  if (value === null || value === void 0) return "nil";
+  if (Array.isArray(value)) return "array";
+  if (value instanceof Time) return "time";
+  if (value instanceof Duration) return "duration";
+  if (value instanceof Named) return value.kind;
+  return value instanceof Timezone ? "timezone" : "map";
+}
+function isMap(value) {
+  return typeof value === "object" && value !== null && kindOfObject(value) === "map";
+}
+function int(value) {
+  return small[value] ?? BigInt(value);
+}
+function wrapped(value) {
+  return BigInt.asIntN(64, value);
+}
+function fits64(value) {
+  return wrapped(value) === value;
+}
+function wholeOf(value) {
+  if (value instanceof Duration) return value.nanoseconds;
+  return value instanceof Named ? value.value : void 0;
+}
+function areIntegers(a, b3) {
+  return typeof a === "bigint" && typeof b3 === "bigint" && fits64(a) && fits64(b3);
+}
+function own(map4, key) {
+  if (map4 instanceof Map) return map4.get(key) ?? null;
+  return typeof key === "string" && Object.hasOwn(map4, key) ? map4[key] ?? null : null;
+}
+function hasKey(map4, key) {
+  if (map4 instanceof Map) return map4.has(key);
+  return typeof key === "string" && Object.hasOwn(map4, key);
+}
+function put(map4, key, value) {
+  if (key === "__proto__") {
+    Object.defineProperty(map4, key, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    map4[key] = value;
+  }
+}
+function pairs(map4) {
+  const found2 = map4 instanceof Map ? [...map4] : Object.entries(map4);
+  return found2.toSorted(([a], [b3]) => compareKeys(a, b3));
+}
+function sizeOf(map4) {
+  return map4 instanceof Map ? map4.size : Object.keys(map4).length;
+}
+function compareKeys(a, b3) {
+  if (typeof a === "string" && typeof b3 === "string") return compareTexts(a, b3);
+  const [left, right] = [keyRank(a), keyRank(b3)];
+  if (left !== right) return left - right;
+  return a < b3 ? -1 : a > b3 ? 1 : 0;
+}
+function keyRank(key) {
+  if (key === null) return 0;
+  return ["bigint", "number", "string", "boolean"].indexOf(typeof key) + 1;
+}
+function compareTexts(a, b3) {
+  const length = Math.min(a.length, b3.length);
+  for (let index = 0; index < length; index += 1) {
+    const [left, right] = [a.charCodeAt(index), b3.charCodeAt(index)];
+    if (left !== right) return byteOrder(left) - byteOrder(right);
+  }
+  return a.length - b3.length;
+}
+function byteOrder(unit) {
+  return unit >= 55296 && unit <= 57343 ? unit + 10240 : unit;
+}
+var TextList, small;
+var init_values = __esm({
+  "engine/expression/values/values.ts"() {
+    "use strict";
+    init_named();
+    init_time();
+    init_zones();
+    TextList = class extends Array {
+    };
+    small = Array.from({ length: 1024 }, (_3, index) => BigInt(index));
+  }
+});
+
+// engine/expression/values/arithmetic.ts
+function ofBytes(operator, a, b3, fail, budget) {
+  if (isByte(a) || isByte(b3)) return arithmetic[operator](unnamedByte(a), unnamedByte(b3), fail, budget);
+  const areFloats = operator === "%" && isNumber(a) && isNumber(b3);
+  const hint = areFloats ? "; the numbers of an event are floats: write int(…) around them" : "";
+  return fail(mismatch(operands[operator], a, b3) + hint);
+}
+function negated(value, fail) {
+  if (typeof value === "number") return -value;
+  if (typeof value === "bigint") return fits64(value) ? wrapped(-value) : -Number(value);
+  return isByte(value) ? -value.value : fail(`expected a number, found ${kindOf2(value)}`);
+}
+function mismatch(expected3, a, b3) {
+  return `expected ${expected3}, found ${kindOf2(a)} and ${kindOf2(b3)}`;
+}
+function power(base, exponent) {
+  return Math.abs(base) === 1 && !Number.isFinite(exponent) && !(Number.isNaN(exponent) && base === -1) ? 1 : base ** exponent;
+}
+function isNumber(value) {
+  return typeof value === "number" || typeof value === "bigint";
+}
+function shifted(a, b3) {
+  if (a instanceof Duration && b3 instanceof Duration) return new Duration(a.nanoseconds + b3.nanoseconds);
+  if (a instanceof Time && b3 instanceof Duration) return new Time(a.nanoseconds + b3.nanoseconds, a.zone);
+  if (a instanceof Duration && b3 instanceof Time) return new Time(a.nanoseconds + b3.nanoseconds, b3.zone);
+  return void 0;
+}
+function distance(a, b3) {
+  if (a instanceof Time && b3 instanceof Time) return new Duration(a.nanoseconds - b3.nanoseconds);
+  if (a instanceof Time && b3 instanceof Duration) return new Time(a.nanoseconds - b3.nanoseconds, a.zone);
+  if (a instanceof Duration && b3 instanceof Duration) return new Duration(a.nanoseconds - b3.nanoseconds);
+  return void 0;
+}
+function scaled(a, b3) {
+  const [left, right] = [factor(a), factor(b3)];
+  if (left === void 0 || right === void 0) return void 0;
+  return typeof left === "bigint" && typeof right === "bigint" ? new Duration(left * right) : Number(left) * Number(right);
+}
+function factor(value) {
+  if (value instanceof Duration) return value.nanoseconds;
+  if (typeof value === "bigint" && !fits64(value)) return Number(value);
+  return isNumber(value) ? value : void 0;
+}
+var arithmetic, operands;
+var init_arithmetic = __esm({
+  "engine/expression/values/arithmetic.ts"() {
+    "use strict";
+    init_time();
+    init_named();
+    init_values();
+    arithmetic = {
+      "+": (a, b3, fail, budget) => {
+        if (typeof a === "number" && typeof b3 === "number") return a + b3;
+        if (typeof a === "string" && typeof b3 === "string") {
+          budget.make(a.length + b3.length);
+          return a + b3;
+        }
+        if (areIntegers(a, b3)) return wrapped(a + b3);
+        if (isNumber(a) && isNumber(b3)) return Number(a) + Number(b3);
+        return shifted(a, b3) ?? ofBytes("+", a, b3, fail, budget);
+      },
+      "-": (a, b3, fail, budget) => {
+        if (areIntegers(a, b3)) return wrapped(a - b3);
+        if (isNumber(a) && isNumber(b3)) return Number(a) - Number(b3);
+        return distance(a, b3) ?? ofBytes("-", a, b3, fail, budget);
+      },
+      "*": (a, b3, fail, budget) => {
+        if (areIntegers(a, b3)) return wrapped(a * b3);
+        if (isNumber(a) && isNumber(b3)) return Number(a) * Number(b3);
+        return scaled(a, b3) ?? ofBytes("*", a, b3, fail, budget);
+      },
+      "/": (a, b3, fail, budget) => {
+        return isNumber(a) && isNumber(b3) ? Number(a) / Number(b3) : ofBytes("/", a, b3, fail, budget);
+      },
+      "%": (a, b3, fail, budget) => {
+        if (!areIntegers(a, b3)) return ofBytes("%", a, b3, fail, budget);
+        return b3 === 0n ? fail("the remainder of a division by zero") : a % b3;
+      },
+      "**": (a, b3, fail, budget) => {
+        return isNumber(a) && isNumber(b3) ? power(Number(a), Number(b3)) : ofBytes("**", a, b3, fail, budget);
+      }
+    };
+    operands = {
+      "+": "two numbers, two texts, or a time and a duration",
+      "-": "two numbers, times or durations, or a time and a duration",
+      "*": "two numbers, or a number and a duration",
+      "/": "two numbers",
+      "%": "two integers",
+      "**": "two numbers"
+    };
+  }
+});
+
+// engine/expression/values/comparison.ts
+function ordered(a, b3, fail) {
+  if ((typeof a === "number" || typeof a === "bigint") && (typeof b3 === "number" || typeof b3 === "bigint")) {
+    return a < b3 ? -1 : a > b3 ? 1 : a >= b3 ? 0 : Number.NaN;
+  }
+  if (typeof a === "string" && typeof b3 === "string") return compareTexts(a, b3);
+  if (a instanceof Time && b3 instanceof Time) return sign(a.nanoseconds - b3.nanoseconds);
+  if (a instanceof Duration && b3 instanceof Duration) return sign(a.nanoseconds - b3.nanoseconds);
+  if (a instanceof Named || b3 instanceof Named) return orderedNamed(a, b3, fail);
+  return fail(mismatch("two numbers, texts, times or durations", a, b3));
+}
+function orderedNamed(a, b3, fail) {
+  if (a instanceof Named && b3 instanceof Named && a.kind !== b3.kind)
+    return fail(mismatch("two months or two weekdays", a, b3));
+  return ordered(a instanceof Named ? a.value : a, b3 instanceof Named ? b3.value : b3, fail);
+}
+function sign(value) {
+  return value < 0n ? -1 : value > 0n ? 1 : 0;
+}
+function equal(a, b3, budget) {
+  if (a === b3) return true;
+  if (a instanceof Named || b3 instanceof Named) return equalNamed(a, b3);
+  if (typeof a === "bigint" || typeof b3 === "bigint") return sameNumber(a, b3);
+  if (typeof a !== "object" || typeof b3 !== "object" || a === null || b3 === null) return false;
+  if (Array.isArray(a)) return Array.isArray(b3) && equalItems(a, b3, budget, equal);
+  return equalObjects(a, b3, budget);
+}
+function equalNamed(a, b3) {
+  if (a instanceof Named && b3 instanceof Named) return a.kind === b3.kind && a.value === b3.value;
+  const [named6, other] = a instanceof Named ? [a, b3] : [b3, a];
+  return other === named6.value || sameNumber(named6.value, other);
+}
+function sameNumber(a, b3) {
+  if (typeof a === "bigint" && typeof b3 === "number") return Number(a) === b3;
+  return typeof a === "number" && typeof b3 === "bigint" && a === Number(b3);
+}
+function equalObjects(a, b3, budget) {
+  if (a instanceof Time) return b3 instanceof Time && a.nanoseconds === b3.nanoseconds;
+  if (a instanceof Duration) return b3 instanceof Duration && a.nanoseconds === b3.nanoseconds;
+  return identical(a, b3, budget);
+}
+function equalItems(a, b3, budget, same) {
+  if (a.length !== b3.length) return false;
+  budget.step(a.length);
+  return a.every((item5, index) => same(item5, b3[index], budget));
+}
+function identical(a, b3, budget) {
+  if (a === b3) return true;
+  if (Array.isArray(a)) return Array.isArray(b3) && equalItems(a, b3, budget, identical);
+  if (a instanceof Time || a instanceof Duration || a instanceof Named) return equal(a, b3, budget);
+  if (!isMap(a) || !isMap(b3) || a instanceof Map !== b3 instanceof Map) return false;
+  const size = sizeOf(a);
+  if (size !== sizeOf(b3)) return false;
+  budget.step(size);
+  return pairs(a).every(([key, value]) => hasKey(b3, key) && identical(value, own(b3, key), budget));
+}
+function sortDirection(order3, fail) {
+  if (order3 === "asc") return 1;
+  return order3 === "desc" ? -1 : fail(`expected "asc" or "desc" as the order, found another ${kindOf2(order3)}`);
+}
+var orderTests;
+var init_comparison = __esm({
+  "engine/expression/values/comparison.ts"() {
+    "use strict";
+    init_arithmetic();
+    init_named();
+    init_time();
+    init_values();
+    orderTests = {
+      "<": (order3) => order3 < 0,
+      "<=": (order3) => order3 <= 0,
+      ">": (order3) => order3 > 0,
+      ">=": (order3) => order3 >= 0
+    };
+  }
+});
+
 // engine/expression/values/types.ts
 function arrayOf(item5) {
   return { kind: "array", item: item5 };
@@ -11949,8 +12436,14 @@ function mayBeNil({ kind: kind2, orNil }) {
 function isUnknown(type) {
   return type.kind === "unknown";
 }
-function isNumber({ kind: kind2 }) {
-  return kind2 === "int" || kind2 === "float" || kind2 === "integral";
+function isNumber2(type) {
+  return type.kind === "float" || isWhole(type);
+}
+function isWhole({ kind: kind2 }) {
+  return kind2 === "int" || kind2 === "integral";
+}
+function isNamed({ kind: kind2 }) {
+  return kind2 === "month" || kind2 === "weekday";
 }
 function itemOf(type) {
   return type.item ?? unknown;
@@ -11958,7 +12451,7 @@ function itemOf(type) {
 function named({ kind: kind2 }) {
   return kind2 === "integral" ? "float" : kind2;
 }
-var unknown, nil, bool, integer, float, text, map, time, duration, zone;
+var unknown, nil, bool, integer, float, text, map, time, duration, zone, month, weekday;
 var init_types = __esm({
   "engine/expression/values/types.ts"() {
     "use strict";
@@ -11972,90 +12465,329 @@ var init_types = __esm({
     time = { kind: "time" };
     duration = { kind: "duration" };
     zone = { kind: "timezone" };
+    month = { kind: "month" };
+    weekday = { kind: "weekday" };
   }
 });
 
-// engine/expression/check/calls.ts
-function checkCall(checker, node, scope) {
-  const definition = checker.functions.get(node.name);
-  if (definition === void 0) {
-    const names5 = [...checker.functions.keys(), ...predicates.keys()];
-    return checker.refuse(node, `unknown function ${node.name}${nearest2(node.name, names5)}`);
-  }
-  checkCount(checker, node, definition);
-  const types2 = node.args.map((argument, index) => {
-    const type = checker.type(argument, scope);
-    checkArgument(checker, node.name, definition, index, argument, type);
-    return type;
+// engine/expression/functions/arrays.ts
+function end(index) {
+  return {
+    takes: ["items"],
+    gives: item,
+    run: (_3, list3) => {
+      if (Array.isArray(list3)) return list3.at(index) ?? null;
+      const found2 = typeof list3 === "string" ? byteAt(list3, index) : void 0;
+      return found2 === void 0 ? null : byte(found2);
+    }
+  };
+}
+function take({ budget, fail }, list3, count) {
+  const most3 = Number(wholeOf(count) ?? count);
+  if (most3 < 0) return fail("take expects a count of 0 or more, found a negative one");
+  const taken2 = list3.slice(0, most3);
+  budget.step(taken2.length);
+  return taken2;
+}
+function reverse({ budget }, list3) {
+  budget.allocate(list3.length);
+  return Array.from(list3).toReversed();
+}
+function uniq({ budget }, list3) {
+  const seen = /* @__PURE__ */ new Set();
+  const compared4 = [];
+  return Array.from(list3).filter((given4) => {
+    const candidate = unnamedByte(given4);
+    budget.step(1);
+    if (typeof candidate === "object" && candidate !== null) {
+      budget.step(compared4.length);
+      if (compared4.some((other) => equal(candidate, other, budget))) return false;
+      compared4.push(candidate);
+      return true;
+    }
+    const key = typeof candidate === "bigint" && isSafe(candidate) ? Number(candidate) : candidate;
+    if (seen.has(key) && !Number.isNaN(key)) return false;
+    seen.add(key);
+    return true;
   });
-  return typeof definition.gives === "function" ? definition.gives(types2) : definition.gives;
 }
-function checkCount(checker, node, { takes: takes2, optional: optional2 = 0, rest }) {
-  const least = takes2.length - optional2;
-  const most3 = rest === void 0 ? takes2.length : Infinity;
-  refuseCount(checker, node, least, most3);
+function isSafe(value) {
+  return Number.isSafeInteger(Number(value));
 }
-function refuseCount(checker, node, least, most3) {
-  const count = node.args.length;
-  if (count >= least && count <= most3) return;
-  const range2 = most3 === Infinity ? `at least ${least}` : least === most3 ? String(least) : `${least} to ${most3}`;
-  checker.refuse(node, `${node.name} takes ${range2} argument${range2.endsWith("1") ? "" : "s"}, found ${count}`);
-}
-function checkArgument(checker, name3, definition, index, argument, type) {
-  const wanted = parameter(definition, index);
-  if (mayTake(wanted, type)) return;
-  const hint = wanted === "int" && type.kind === "integral" ? ": the numbers of an event are floats, write int(…)" : "";
-  checker.mismatch(argument, `${name3} expects ${expected(wanted)}, found ${named(type)}${hint}`);
-}
-function checkPredicateCall(checker, node, scope) {
-  const { name: name3, args } = node;
-  const { least, most: most3 } = predicates.get(name3) ?? { least: 0, most: 0 };
-  refuseCount(checker, node, least, most3);
-  const [list3, predicate, extra] = args;
-  const collection = list3 === void 0 ? unknown : checker.type(list3, scope);
-  if (list3 !== void 0 && !["array", "string", "unknown"].includes(collection.kind)) {
-    checker.mismatch(list3, `${name3} expects an array, found ${named(collection)}`);
+function concat({ budget }, ...lists) {
+  const joined = [];
+  for (const list3 of lists) {
+    budget.allocate(list3.length);
+    for (const value of list3) joined.push(value);
   }
-  if (extra !== void 0) checker.type(extra, scope);
-  const item5 = collection.kind === "string" ? integer : itemOf(collection);
-  const pointers = { item: item5, index: integer, ...name3 === "reduce" && { acc: unknown } };
-  const result2 = predicate === void 0 ? item5 : checker.type(predicate, { ...scope, pointers });
-  if (boolPredicates.has(name3) && result2.kind !== "bool" && !isUnknown(result2)) {
-    checker.mismatch(predicate ?? node, `the predicate of ${name3} is a bool, found ${named(result2)}`);
+  return joined;
+}
+function flatten(call2, list3, into2 = []) {
+  call2.budget.allocate(list3.length);
+  for (const value of list3) {
+    if (Array.isArray(value)) flatten(call2, value, into2);
+    else into2.push(value);
   }
-  return results[name3]?.(item5, result2) ?? unknown;
+  return into2;
 }
-function nearest2(name3, names5) {
-  const most3 = Math.max(1, Math.floor(name3.length / 3));
-  const ranked = names5.filter((candidate) => Math.abs(candidate.length - name3.length) <= most3).map((candidate) => ({ candidate, distance: editsBetween(name3.toLowerCase(), candidate.toLowerCase()) })).filter((found2) => found2.distance <= most3).toSorted((a, b3) => a.distance - b3.distance);
-  return ranked[0] === void 0 ? "" : `; did you mean ${ranked[0].candidate}?`;
+function sort({ budget, fail }, list3, order3 = "asc") {
+  const direction = sortDirection(order3, fail);
+  if (!Array.isArray(list3)) return [];
+  budget.allocate(list3.length);
+  return Array.from(list3).toSorted((a, b3) => direction * ordered(a, b3, fail));
 }
-var boolPredicates, results;
-var init_calls = __esm({
-  "engine/expression/check/calls.ts"() {
+var anyArray, item, arrayFunctions;
+var init_arrays = __esm({
+  "engine/expression/functions/arrays.ts"() {
     "use strict";
-    init_catalog();
-    init_predicates();
+    init_comparison();
+    init_named();
+    init_text();
     init_types();
-    init_edits_between();
-    boolPredicates = new Set("all none any one filter count find findIndex findLast findLastIndex".split(" "));
-    results = {
-      all: () => bool,
-      none: () => bool,
-      any: () => bool,
-      one: () => bool,
-      count: () => integer,
-      filter: (item5) => arrayOf(item5),
-      map: (_3, predicate) => arrayOf(predicate),
-      find: (item5) => item5,
-      findIndex: () => integer,
-      findLast: (item5) => item5,
-      findLastIndex: () => integer,
-      sum: (_3, predicate) => predicate,
-      groupBy: (item5) => ({ kind: "map", item: arrayOf(item5) }),
-      sortBy: (item5) => arrayOf(item5),
-      reduce: (_3, predicate) => predicate
+    init_values();
+    anyArray = arrayOf(unknown);
+    item = ([list3]) => list3 === void 0 ? unknown : itemOf(list3);
+    arrayFunctions = {
+      first: end(0),
+      last: end(-1),
+      take: { takes: ["array", "count"], gives: ([list3]) => list3 ?? unknown, run: take },
+      reverse: { takes: ["array"], gives: anyArray, run: reverse },
+      uniq: { takes: ["array"], gives: anyArray, run: uniq },
+      concat: { takes: ["array"], rest: "array", gives: anyArray, run: concat },
+      flatten: { takes: ["array"], gives: anyArray, run: (call2, list3) => flatten(call2, list3) },
+      sort: { takes: ["items", "string"], optional: 1, gives: anyArray, run: sort }
     };
+  }
+});
+
+// engine/expression/functions/numbers.ts
+function numbers(call2, name3, args, found2 = []) {
+  call2.budget.step(args.length);
+  for (const arg of args) {
+    if (Array.isArray(arg)) numbers(call2, name3, arg, found2);
+    else if (typeof arg === "number" || typeof arg === "bigint" || wholeOf(arg) !== void 0) found2.push(arg);
+    else call2.fail(`${name3} expects numbers and arrays of numbers, found ${kindOf2(arg)}`);
+  }
+  return found2;
+}
+function floats2(call2, name3, args) {
+  return numbers(call2, name3, args).map((value) => Number(wholeOf(value) ?? value));
+}
+function extreme(name3) {
+  const wanted = name3 === "min" ? -1 : 1;
+  return (call2, ...args) => {
+    const [only] = args;
+    if (args.length === 1 && !Array.isArray(only)) return only;
+    return numbers(call2, name3, args).reduce((best, value) => {
+      return best === null || ordered(value, best, call2.fail) * wanted > 0 ? value : best;
+    }, null);
+  };
+}
+function rounding(round) {
+  return {
+    takes: ["number"],
+    gives: float,
+    run: (_3, value) => typeof value === "bigint" ? Number(value) : round(value)
+  };
+}
+function rounded(value) {
+  const whole4 = Math.trunc(value);
+  return Math.abs(value - whole4) >= 0.5 ? whole4 + Math.sign(value) : whole4;
+}
+function median(values3) {
+  const sorted = values3.toSorted((a, b3) => a - b3);
+  const middle = Math.floor(sorted.length / 2);
+  const upper2 = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper2 : ((sorted[middle - 1] ?? 0) + upper2) / 2;
+}
+function digitsOf(written2, fail) {
+  const found2 = /^([+-]?)(\d+)$/.exec(written2);
+  if (found2 === null) return fail("int expects a text of digits, found another text");
+  const [, sign2 = "", padded2 = ""] = found2;
+  const digits2 = padded2.replace(/^0+(?=\d)/, "");
+  const size = digits2.length > LONGEST_INTEGER ? 2n ** 64n : BigInt(digits2);
+  const value = sign2 === "-" ? -size : size;
+  return fits64(value) ? value : fail("int: the number in the text does not fit 64 bits");
+}
+function toInteger({ fail }, value) {
+  const known2 = wholeOf(value);
+  if (known2 !== void 0) return known2;
+  if (typeof value === "string") return digitsOf(value, fail);
+  if (typeof value === "bigint") return fits64(value) ? value : fail("int: the number does not fit 64 bits");
+  const whole4 = Math.trunc(value);
+  return Math.abs(whole4) < 2 ** 63 ? BigInt(whole4) : fail("int: the number does not fit 64 bits");
+}
+function toFloat({ fail }, value) {
+  if (typeof value !== "string") return Number(wholeOf(value) ?? value);
+  const read = readFloat(value);
+  return read ?? fail("float expects a text that is a number, found another text");
+}
+function readFloat(text5) {
+  const sign2 = text5.startsWith("-") ? -1 : 1;
+  const plain4 = text5.replace(/^[+-]/, "").toLowerCase().replaceAll(/(?<=[\dx])_(?=[\da-f])/g, "");
+  if (/^(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/.test(plain4)) {
+    const value = Number(plain4);
+    return Number.isFinite(value) ? sign2 * value : void 0;
+  }
+  const hex = /^0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/.exec(plain4);
+  if (hex !== null && plain4[2] !== "p") return sign2 * hexadecimal(hex[1] ?? "", hex[2] ?? "", Number(hex[3]));
+  if (plain4 === "nan") return Number.NaN;
+  if (plain4 === "inf" || plain4 === "infinity") return sign2 * Infinity;
+  return void 0;
+}
+function hexadecimal(whole4, fraction2, exponent) {
+  return Number(`0x0${whole4}${fraction2}`) * 2 ** (exponent - 4 * fraction2.length);
+}
+function bits(combine) {
+  return { ...pair, run: (_3, a, b3) => wrapped(combine(a, b3)) };
+}
+function shift(move) {
+  return {
+    ...pair,
+    run: ({ fail }, value, places) => {
+      if (places < 0n) return fail("a shift by a negative number of bits");
+      return wrapped(move(value, places > 64n ? 64n : places));
+    }
+  };
+}
+var LONGEST_INTEGER, average, sameNumber2, numberFunctions, pair, bitFunctions;
+var init_numbers = __esm({
+  "engine/expression/functions/numbers.ts"() {
+    "use strict";
+    init_comparison();
+    init_types();
+    init_values();
+    LONGEST_INTEGER = 64;
+    average = (args) => args.every(isNumber2) ? float : unknown;
+    sameNumber2 = ([type]) => type?.kind === "int" ? integer : unknown;
+    numberFunctions = {
+      abs: {
+        takes: ["number"],
+        gives: sameNumber2,
+        run: (_3, value) => {
+          if (typeof value !== "bigint" || !fits64(value)) return Math.abs(Number(value));
+          return wrapped(value < 0n ? -value : value);
+        }
+      },
+      ceil: rounding(Math.ceil),
+      floor: rounding(Math.floor),
+      round: rounding(rounded),
+      max: { takes: ["numbers"], rest: "numbers", gives: unknown, run: extreme("max") },
+      min: { takes: ["numbers"], rest: "numbers", gives: unknown, run: extreme("min") },
+      mean: {
+        takes: ["numbers"],
+        rest: "numbers",
+        gives: average,
+        run: (call2, ...args) => {
+          const found2 = floats2(call2, "mean", args);
+          return found2.length === 0 ? 0 : found2.reduce((total, value) => total + value, 0) / found2.length;
+        }
+      },
+      median: {
+        takes: ["numbers"],
+        rest: "numbers",
+        gives: average,
+        run: (call2, ...args) => {
+          const found2 = floats2(call2, "median", args);
+          return found2.length === 0 ? 0 : median(found2);
+        }
+      },
+      int: { takes: ["convertible"], gives: integer, run: toInteger },
+      float: { takes: ["convertible"], gives: float, run: toFloat }
+    };
+    pair = { takes: ["int", "int"], gives: integer };
+    bitFunctions = {
+      bitand: bits((a, b3) => a & b3),
+      bitor: bits((a, b3) => a | b3),
+      bitxor: bits((a, b3) => a ^ b3),
+      bitnand: bits((a, b3) => a & ~b3),
+      bitnot: { takes: ["int"], gives: integer, run: (_3, value) => ~value },
+      bitshl: shift((value, places) => value << places),
+      bitshr: shift((value, places) => value >> places),
+      bitushr: shift((value, places) => BigInt.asUintN(64, value) >> places)
+    };
+  }
+});
+
+// engine/event/exact-json.ts
+function parseExactly(text5) {
+  const marked = withMarks(text5, mark, wide, (token5) => !Number.isSafeInteger(Number(token5)));
+  return marked === text5 ? JSON.parse(text5) : withoutMarks(JSON.parse(marked));
+}
+function withMarks(text5, begin2, pattern4, isMeant) {
+  let marked = "";
+  let copied2 = 0;
+  let quote = text5.indexOf('"');
+  let outside = 0;
+  for (const { 0: token5, index } of text5.matchAll(pattern4)) {
+    while (quote !== -1 && quote < index) {
+      outside = endOfString(text5, quote);
+      quote = text5.indexOf('"', outside);
+    }
+    if (index < outside || !isMeant(token5)) continue;
+    marked += `${text5.slice(copied2, index)}"${begin2}${token5}"`;
+    copied2 = index + token5.length;
+  }
+  return copied2 === 0 ? text5 : marked + text5.slice(copied2);
+}
+function endOfString(text5, start) {
+  for (let end2 = text5.indexOf('"', start + 1); end2 !== -1; end2 = text5.indexOf('"', end2 + 1)) {
+    let first3 = end2;
+    while (text5[first3 - 1] === "\\") first3 -= 1;
+    if ((end2 - first3) % 2 === 0) return end2 + 1;
+  }
+  return text5.length;
+}
+function withoutMarks(root) {
+  if (isMarked(root)) return unmarked(root);
+  const open4 = [root];
+  for (let object2 = open4.pop(); object2 !== void 0; object2 = open4.pop()) {
+    for (const key of Object.keys(object2)) {
+      const value = object2[key];
+      if (isMarked(value)) object2[key] = unmarked(value);
+      else if (typeof value === "object" && value !== null) open4.push(value);
+    }
+  }
+  return root;
+}
+function isMarked(value) {
+  return typeof value === "string" && value.startsWith(mark);
+}
+function unmarked(value) {
+  return BigInt(value.slice(mark.length));
+}
+var import_node_crypto, mark, wide, beforeNumber, afterNumber;
+var init_exact_json = __esm({
+  "engine/event/exact-json.ts"() {
+    "use strict";
+    import_node_crypto = require("node:crypto");
+    mark = `${(0, import_node_crypto.randomUUID)()}:`;
+    wide = /(?<![\d.eE+-])-?[1-9]\d{15,79}(?![\d.eE]|\s*:)/g;
+    beforeNumber = new Set(Buffer.from(":,[ 	\n\r"));
+    afterNumber = new Set(Buffer.from(",}] 	\n\r"));
+  }
+});
+
+// engine/event/plain-numbers.ts
+function plainNumber(value) {
+  if (typeof value === "bigint") return value.toString();
+  if (!Number.isFinite(value)) return infinite(value);
+  const text5 = Object.is(value, -0) ? "-0" : String(value);
+  const exponent = text5.indexOf("e");
+  return exponent === -1 ? text5 : moved(text5.slice(0, exponent), Number(text5.slice(exponent + 1)));
+}
+function infinite(value) {
+  return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+}
+function moved(digits2, places) {
+  const sign2 = digits2.startsWith("-") ? "-" : "";
+  const [whole4 = "", fraction2 = ""] = digits2.replace("-", "").split(".");
+  if (places >= 0) return sign2 + whole4 + fraction2.padEnd(places, "0");
+  return `${sign2}0.${"0".repeat(-places - whole4.length)}${whole4}${fraction2}`;
+}
+var init_plain_numbers = __esm({
+  "engine/event/plain-numbers.ts"() {
+    "use strict";
   }
 });
 
@@ -12213,151 +12945,6 @@ var init_layout_pieces = __esm({
   }
 });
 
-// engine/expression/values/zones.ts
-function formatOf(timeZone) {
-  const digits2 = "numeric";
-  const time2 = { hour: digits2, minute: digits2, second: digits2, hourCycle: "h23" };
-  return new Intl.DateTimeFormat("en-US", {
-    timeZone,
-    year: digits2,
-    month: digits2,
-    day: digits2,
-    era: "short",
-    ...time2
-  });
-}
-function labelsOf(locale, timeZone) {
-  return new Intl.DateTimeFormat(locale, { timeZone, timeZoneName: "short" });
-}
-function two(value) {
-  return String(value).padStart(2, "0");
-}
-function offsetText(seconds, colon = "") {
-  const minutes = Math.trunc(Math.abs(seconds) / 60);
-  return `${seconds < 0 ? "-" : "+"}${two(Math.trunc(minutes / 60))}${colon}${two(minutes % 60)}`;
-}
-function civil(year, month2, day) {
-  const date2 = /* @__PURE__ */ new Date(0);
-  date2.setUTCFullYear(year, month2 - 1, day);
-  return date2.getTime() / 1e3;
-}
-var zones, MOST_ZONES, Timezone;
-var init_zones = __esm({
-  "engine/expression/values/zones.ts"() {
-    "use strict";
-    zones = /* @__PURE__ */ new Map();
-    MOST_ZONES = 256;
-    Timezone = class _Timezone {
-      name;
-      #format;
-      #fixed;
-      #labels;
-      constructor(name3, format2, fixed2) {
-        this.name = name3;
-        this.#format = format2;
-        this.#fixed = fixed2;
-      }
-      static utc = new _Timezone("UTC", void 0, 0);
-      /** A zone `seconds` east of UTC; an empty name prints as the offset. */
-      static fixed(seconds, name3 = "") {
-        return new _Timezone(name3, void 0, seconds);
-      }
-      /** The zone of an IANA name; undefined if there is none. Zones are costly to make, so the last ones are kept. */
-      static named(name3) {
-        if (name3 === "" || name3 === "UTC") return _Timezone.utc;
-        const known2 = zones.get(name3);
-        if (known2 !== void 0 || !/^[A-Za-z]/.test(name3)) return known2;
-        try {
-          const made3 = new _Timezone(name3, formatOf(name3), 0);
-          if (zones.size >= MOST_ZONES) zones.delete(zones.keys().next().value ?? "");
-          zones.set(name3, made3);
-          return made3;
-        } catch {
-          return void 0;
-        }
-      }
-      /** Seconds east of UTC at a moment, in seconds since the epoch. */
-      offset(seconds) {
-        if (this.#format === void 0) return this.#fixed;
-        const parts = new Map(this.#format.formatToParts(seconds * 1e3).map(({ type, value }) => [type, value]));
-        const read = (type) => Number(parts.get(type));
-        const year = parts.get("era") === "BC" ? 1 - read("year") : read("year");
-        const local2 = civil(year, read("month"), read("day")) + read("hour") * 3600 + read("minute") * 60 + read("second");
-        return local2 - Math.floor(seconds);
-      }
-      /** Name of the zone at a moment, such as `CET`, or its offset where none is known. */
-      abbreviation(seconds) {
-        if (this.#format === void 0) return this.name === "" ? offsetText(this.#fixed) : this.name;
-        this.#labels ??= ["en-US", "en-GB"].map((locale) => labelsOf(locale, this.name));
-        const labels = this.#labels.map((label) => label.formatToParts(seconds * 1e3));
-        const short = labels.map((parts) => parts.find(({ type }) => type === "timeZoneName")?.value ?? "");
-        return short.find((label) => /^[A-Z]+$/.test(label)) ?? offsetText(this.offset(seconds));
-      }
-    };
-  }
-});
-
-// engine/expression/values/time.ts
-function decimal2(value, unit) {
-  const fraction2 = (value % unit).toString().padStart(unit.toString().length - 1, "0").replace(/0+$/, "");
-  return `${value / unit}${fraction2 === "" ? "" : `.${fraction2}`}`;
-}
-var PER_SECOND, Duration, Time;
-var init_time = __esm({
-  "engine/expression/values/time.ts"() {
-    "use strict";
-    init_zones();
-    PER_SECOND = 1000000000n;
-    Duration = class {
-      nanoseconds;
-      constructor(nanoseconds) {
-        this.nanoseconds = BigInt.asIntN(64, nanoseconds);
-      }
-      get seconds() {
-        return Number(this.nanoseconds) / 1e9;
-      }
-      toString() {
-        const size = this.nanoseconds < 0n ? -this.nanoseconds : this.nanoseconds;
-        const sign2 = this.nanoseconds < 0n ? "-" : "";
-        if (size === 0n) return "0s";
-        if (size < 1000n) return `${sign2}${size}ns`;
-        if (size < 1000000n) return `${sign2}${decimal2(size, 1000n)}µs`;
-        if (size < PER_SECOND) return `${sign2}${decimal2(size, 1000000n)}ms`;
-        const minutes = size / (60n * PER_SECOND);
-        const seconds = `${decimal2(size % (60n * PER_SECOND), PER_SECOND)}s`;
-        if (minutes === 0n) return sign2 + seconds;
-        const hours = minutes / 60n;
-        return `${sign2}${hours === 0n ? "" : `${hours}h`}${minutes % 60n}m${seconds}`;
-      }
-    };
-    Time = class _Time {
-      /** Since the epoch. */
-      nanoseconds;
-      zone;
-      constructor(nanoseconds, zone2 = Timezone.utc) {
-        this.nanoseconds = nanoseconds;
-        this.zone = zone2;
-      }
-      static fromMilliseconds(milliseconds) {
-        return new _Time(BigInt(Math.trunc(milliseconds)) * 1000000n);
-      }
-      /** Whole seconds since the epoch, rounded down. */
-      get unix() {
-        const seconds = this.nanoseconds / PER_SECOND;
-        return Number(this.nanoseconds % PER_SECOND < 0n ? seconds - 1n : seconds);
-      }
-      /** Nanoseconds within the second. */
-      get fraction() {
-        return Number((this.nanoseconds % PER_SECOND + PER_SECOND) % PER_SECOND);
-      }
-      /** The local time of the zone, as a date whose UTC fields hold it. */
-      get wall() {
-        return new Date((this.unix + this.zone.offset(this.unix)) * 1e3);
-      }
-    };
-  }
-});
-
 // engine/expression/values/layouts.ts
 function formatTime(time2, layout) {
   const { wall } = time2;
@@ -12435,9 +13022,9 @@ function takesYearDay(parts, yearDay2) {
   [parts.month, parts.day] = [date2.getUTCMonth() + 1, date2.getUTCDate()];
   return true;
 }
-function isDate({ year, month: month2, day, hour: hour2, minute, second }) {
-  if (month2 < 1 || month2 > 12 || day < 1 || hour2 > 23 || minute > 59 || second > 59) return false;
-  return new Date(civil(year, month2, day) * 1e3).getUTCMonth() === month2 - 1;
+function isDate({ year, month: month3, day, hour: hour2, minute, second }) {
+  if (month3 < 1 || month3 > 12 || day < 1 || hour2 > 23 || minute > 59 || second > 59) return false;
+  return new Date(civil(year, month3, day) * 1e3).getUTCMonth() === month3 - 1;
 }
 function located(parts, zone2) {
   const local2 = civil(parts.year, parts.month, parts.day) + parts.hour * 3600 + parts.minute * 60 + parts.second;
@@ -12467,130 +13054,670 @@ var init_layouts = __esm({
   }
 });
 
-// engine/expression/values/named.ts
-var Named;
-var init_named = __esm({
-  "engine/expression/values/named.ts"() {
+// engine/expression/values/printing.ts
+function printedFloat(value) {
+  if (!Number.isFinite(value)) return infinite(value);
+  const [mantissa = "", exponent = "0"] = value.toExponential().split("e");
+  const power2 = Number(exponent);
+  if (value === 0 || power2 >= -4 && power2 < 6) return plainNumber(value);
+  const digits2 = String(Math.abs(power2)).padStart(2, "0");
+  return `${mantissa}e${power2 < 0 ? "-" : "+"}${digits2}`;
+}
+function printed(value, budget) {
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return printedFloat(value);
+  if (value === null || value === void 0) return "<nil>";
+  const named6 = textOf(value);
+  if (named6 !== void 0) return named6;
+  if (Array.isArray(value))
+    return collected(
+      "[",
+      value.map((item5) => printed(item5, budget)),
+      budget
+    );
+  if (!isMap(value)) return scalar(value);
+  const entries = pairs(value).map(([key, item5]) => `${printed(key, budget)}:${printed(item5, budget)}`);
+  return collected("map[", entries, budget);
+}
+function scalar(value) {
+  return typeof value === "boolean" || typeof value === "bigint" ? value.toString() : "";
+}
+function textOf(value) {
+  if (value instanceof Time) return timeText(value);
+  if (value instanceof Duration) return value.toString();
+  if (value instanceof Timezone || value instanceof Named) return value.name;
+  return void 0;
+}
+function collected(open4, parts, budget) {
+  budget.step(parts.length + 1);
+  const text5 = `${open4}${parts.join(" ")}]`;
+  budget.make(text5.length);
+  return text5;
+}
+function bare(value) {
+  if (typeof value === "string") return value;
+  if (typeof value === "boolean") return String(value);
+  return typeof value === "number" || typeof value === "bigint" ? plainNumber(value) : textOf(value) ?? "";
+}
+function writeJson(value, budget, fail, indent = "\n") {
+  budget.step(1);
+  if (typeof value === "string") return quotedText(value, budget);
+  if (typeof value === "number")
+    return Number.isFinite(value) ? JSON.stringify(value) : fail("JSON has no NaN and no infinity");
+  if (value === null || typeof value === "boolean" || typeof value === "bigint") return String(value);
+  const whole4 = wholeOf(value);
+  if (whole4 !== void 0) return whole4.toString();
+  if (value instanceof Time) return `"${rfc3339(value)}"`;
+  const inner = `${indent}  `;
+  if (Array.isArray(value)) {
+    return enclosed(
+      "[",
+      "]",
+      value.map((item5) => writeJson(item5, budget, fail, inner)),
+      indent
+    );
+  }
+  if (!isMap(value)) return fail(`toJSON cannot write a value of kind ${kindOf2(value)}`);
+  const members = pairs(value).map(([key, item5]) => {
+    if (typeof key !== "string") return fail(`JSON has texts as keys, found ${kindOf2(key)}`);
+    return `${quotedText(key, budget)}: ${writeJson(item5, budget, fail, inner)}`;
+  });
+  return enclosed("{", "}", members, indent);
+}
+function quotedText(text5, budget) {
+  budget.make(text5.length);
+  return JSON.stringify(Buffer.from(text5).toString()).replaceAll(
+    /[<>&\u2028\u2029]/g,
+    (found2) => escapes[found2] ?? found2
+  );
+}
+function enclosed(open4, close2, parts, indent) {
+  return parts.length === 0 ? open4 + close2 : `${open4}${indent}  ${parts.join(`,${indent}  `)}${indent}${close2}`;
+}
+function rfc3339(time2) {
+  return formatTime(time2, "2006-01-02T15:04:05.999999999Z07:00");
+}
+var escapes;
+var init_printing = __esm({
+  "engine/expression/values/printing.ts"() {
     "use strict";
-    Named = class {
-      kind;
-      value;
-      name;
-      constructor(kind2, value, name3) {
-        this.kind = kind2;
-        this.value = BigInt(value);
-        this.name = name3;
+    init_plain_numbers();
+    init_layouts();
+    init_named();
+    init_time();
+    init_values();
+    init_zones();
+    escapes = {
+      "<": String.raw`\u003c`,
+      ">": String.raw`\u003e`,
+      "&": String.raw`\u0026`,
+      "\u2028": String.raw`\u2028`,
+      "\u2029": String.raw`\u2029`
+    };
+  }
+});
+
+// engine/expression/functions/conversions.ts
+function len({ budget }, value) {
+  if (typeof value === "string") {
+    budget.read(value.length);
+    return int(characters(value));
+  }
+  return int(isMap(value) ? sizeOf(value) : value.length);
+}
+function fromJson({ budget, fail }, source) {
+  budget.make(source.length);
+  try {
+    const value = parseExactly(source);
+    if (isFinite2(value)) return value;
+  } catch (error2) {
+    if (!(error2 instanceof SyntaxError)) throw error2;
+  }
+  return fail("fromJSON expects a text that is JSON, found another text");
+}
+function isFinite2(root) {
+  const open4 = [root];
+  while (open4.length > 0) {
+    const value = open4.pop();
+    if (value === Infinity || value === -Infinity) return false;
+    if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) open4.push(inner);
+  }
+  return true;
+}
+function fromBase64({ budget, fail }, source) {
+  budget.make(source.length);
+  const encoded = source.replaceAll(/[\r\n]/g, "");
+  const isValid2 = encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded);
+  return isValid2 ? Buffer.from(encoded, "base64").toString() : fail("fromBase64 expects base64 with padding, found another text");
+}
+var typeNames, conversionFunctions;
+var init_conversions = __esm({
+  "engine/expression/functions/conversions.ts"() {
+    "use strict";
+    init_exact_json();
+    init_printing();
+    init_text();
+    init_types();
+    init_values();
+    typeNames = {
+      time: "time.Time",
+      duration: "time.Duration",
+      timezone: "unknown",
+      month: "time.Month",
+      weekday: "time.Weekday"
+    };
+    conversionFunctions = {
+      len: { takes: ["sized"], gives: integer, run: len },
+      type: { takes: ["any"], gives: text, run: (_3, value) => typeNames[kindOf2(value)] ?? kindOf2(value) },
+      string: { takes: ["any"], gives: text, run: ({ budget }, value) => printed(value, budget) },
+      toJSON: { takes: ["any"], gives: text, run: ({ budget, fail }, value) => writeJson(value, budget, fail) },
+      fromJSON: { takes: ["string"], gives: unknown, run: fromJson },
+      toBase64: {
+        takes: ["string"],
+        gives: text,
+        run: ({ budget }, value) => {
+          budget.make(value.length);
+          return Buffer.from(value).toString("base64");
+        }
+      },
+      fromBase64: { takes: ["string"], gives: text, run: fromBase64 }
+    };
+  }
+});
+
+// engine/expression/values/access.ts
+function member(object2, key, fail) {
+  if (object2 === null || object2 === void 0) {
+    return fail(`expected a map or an array before ${described(key)}, found nil; ?. yields nil instead`);
+  }
+  if (Array.isArray(object2)) return item2(object2, key, fail);
+  if (typeof object2 === "string") return byte2(object2, key, fail);
+  if (isMap(object2)) return own(object2, usable(object2, key, fail));
+  return fail(`expected a map or an array before ${described(key)}, found ${kindOf2(object2)}`);
+}
+function usable(map4, key, fail) {
+  if (typeof key === "string" || key === null || map4 instanceof Map) return key;
+  return fail(`the key of a map is a text, found ${kindOf2(key)}`);
+}
+function described(key) {
+  return typeof key === "string" ? "a key" : "an index";
+}
+function item2(array2, key, fail) {
+  const index = truncated(key, fail);
+  const at2 = index < 0 ? array2.length + index : index;
+  return at2 >= 0 && at2 < array2.length ? array2[at2] ?? null : fail(`index ${index} is outside an array of ${array2.length}`);
+}
+function byte2(text5, key, fail) {
+  const index = truncated(key, fail);
+  const found2 = byteAt(text5, index);
+  return found2 === void 0 ? fail(`index ${index} is outside the text`) : byte(found2);
+}
+function truncated(given4, fail) {
+  const value = unnamedByte(given4);
+  const number5 = typeof value === "bigint" ? Number(value) : typeof value === "number" ? Math.trunc(value) : void 0;
+  if (number5 === void 0) return fail(`expected a number as a position, found ${kindOf2(value)}`);
+  return Math.abs(number5) < 2 ** 63 ? number5 : fail("the position does not fit 64 bits");
+}
+function slice(object2, from, to2, fail, budget) {
+  if (!Array.isArray(object2) && typeof object2 !== "string") {
+    return fail(`expected an array or a text to slice, found ${kindOf2(object2)}`);
+  }
+  const first3 = from === void 0 ? 0 : truncated(from, fail);
+  const last2 = to2 === void 0 ? Infinity : truncated(to2, fail);
+  if (typeof object2 === "string") {
+    budget.make(object2.length);
+    return byteSlice(object2, first3, last2);
+  }
+  const [start, end2] = bounds(object2.length, first3, last2);
+  budget.step(end2 - start);
+  return object2.slice(start, end2);
+}
+function contained(needle, container, fail, budget) {
+  if (container === null || container === void 0) return false;
+  if (Array.isArray(container)) {
+    budget.step(container.length);
+    return container.some((candidate) => equal(candidate, needle, budget));
+  }
+  if (isMap(container)) return hasKey(container, usable(container, needle, fail));
+  return fail(`expected an array or a map after \`in\`, found ${kindOf2(container)}`);
+}
+function range(from, to2, fail, budget) {
+  const [first3, last2] = [truncated(from, fail), truncated(to2, fail)];
+  if (last2 < first3) return [];
+  budget.allocate(last2 - first3 + 1);
+  return Array.from({ length: last2 - first3 + 1 }, (_3, index) => int(first3 + index));
+}
+var init_access = __esm({
+  "engine/expression/values/access.ts"() {
+    "use strict";
+    init_comparison();
+    init_text();
+    init_named();
+    init_values();
+  }
+});
+
+// engine/expression/functions/maps.ts
+function listed(make2, gives = arrayOf(unknown)) {
+  return {
+    takes: ["map"],
+    gives,
+    run: ({ budget }, map4) => {
+      const found2 = pairs(map4);
+      budget.step(found2.length);
+      return found2.map(make2);
+    }
+  };
+}
+function fromPairs({ budget, fail }, list3) {
+  const made3 = /* @__PURE__ */ new Map();
+  budget.step(list3.length);
+  for (const pair2 of list3) {
+    if (!Array.isArray(pair2) || pair2.length !== 2)
+      return fail(`fromPairs expects arrays of two, found ${kindOf2(pair2)}`);
+    const [key, value] = pair2;
+    if (typeof key === "object" && key !== null) return fail(`a key is a text, number or bool, found ${kindOf2(key)}`);
+    made3.set(key, value);
+  }
+  return made3;
+}
+function get({ fail }, container, key) {
+  if (isMap(container)) return member(container, key, fail);
+  if (Array.isArray(container)) return container.at(truncated(key, fail)) ?? null;
+  if ((container instanceof Time || container instanceof Timezone) && typeof key !== "string")
+    return fail(`get expects an array or a map, found ${kindOf2(container)}`);
+  if (typeof container !== "string") return null;
+  const found2 = byteAt(container, truncated(key, fail));
+  return found2 === void 0 ? null : byte(found2);
+}
+var mapFunctions;
+var init_maps = __esm({
+  "engine/expression/functions/maps.ts"() {
+    "use strict";
+    init_access();
+    init_named();
+    init_text();
+    init_time();
+    init_types();
+    init_values();
+    init_zones();
+    mapFunctions = {
+      keys: listed(([key]) => key, arrayOf(text)),
+      values: listed(([, value]) => value),
+      toPairs: listed((pair2) => pair2),
+      fromPairs: { takes: ["array"], gives: { kind: "map", item: unknown }, run: fromPairs },
+      get: {
+        takes: ["container", "any"],
+        gives: ([container]) => container?.kind === "array" || container?.item !== void 0 ? itemOf(container) : unknown,
+        run: get
       }
     };
   }
 });
 
-// engine/expression/values/values.ts
-function textList(texts) {
-  const list3 = new TextList();
-  for (const text5 of texts) list3.push(text5);
-  return list3;
+// engine/expression/values/search.ts
+function isQuickSearch(text5, part2) {
+  return part2.length <= shortPart || text5.length * part2.length <= fewSteps;
 }
-function kindOf2(value) {
-  switch (typeof value) {
-    case "string":
-      return "string";
-    case "number":
-      return "float";
-    case "boolean":
-      return "bool";
-    case "bigint":
-      return fits64(value) ? "int" : "float";
-    default:
-      return kindOfObject(value);
+function indexIn(text5, part2, from = 0) {
+  if (isQuickSearch(text5, part2)) return text5.indexOf(part2, from);
+  const found2 = search(
+    part2.length,
+    text5.length - from,
+    (place) => part2.charCodeAt(place),
+    (place) => text5.charCodeAt(from + place)
+  );
+  return found2 === -1 ? -1 : from + found2;
+}
+function lastIndexIn(text5, part2) {
+  if (isQuickSearch(text5, part2)) return text5.lastIndexOf(part2);
+  const [lastOfPart, lastOfText] = [part2.length - 1, text5.length - 1];
+  const found2 = search(
+    part2.length,
+    text5.length,
+    (place) => part2.charCodeAt(lastOfPart - place),
+    (place) => text5.charCodeAt(lastOfText - place)
+  );
+  return found2 === -1 ? -1 : text5.length - found2 - part2.length;
+}
+function search(partLength, textLength, part2, text5) {
+  const fallback = new Int32Array(partLength);
+  for (let place = 1, fits3 = 0; place < partLength; place += 1) {
+    while (fits3 > 0 && part2(place) !== part2(fits3)) fits3 = fallback[fits3 - 1];
+    if (part2(place) === part2(fits3)) fits3 += 1;
+    fallback[place] = fits3;
   }
-}
-function kindOfObject(value) {
-  if (value === null || value === void 0) return "nil";
-  if (Array.isArray(value)) return "array";
-  if (value instanceof Time) return "time";
-  if (value instanceof Duration) return "duration";
-  if (value instanceof Named) return value.kind;
-  return value instanceof Timezone ? "timezone" : "map";
-}
-function isMap(value) {
-  return typeof value === "object" && value !== null && kindOfObject(value) === "map";
-}
-function int(value) {
-  return small[value] ?? BigInt(value);
-}
-function wrapped(value) {
-  return BigInt.asIntN(64, value);
-}
-function fits64(value) {
-  return wrapped(value) === value;
-}
-function wholeOf(value) {
-  if (value instanceof Duration) return value.nanoseconds;
-  return value instanceof Named ? value.value : void 0;
-}
-function areIntegers(a, b3) {
-  return typeof a === "bigint" && typeof b3 === "bigint" && fits64(a) && fits64(b3);
-}
-function own(map4, key) {
-  if (map4 instanceof Map) return map4.get(key) ?? null;
-  return typeof key === "string" && Object.hasOwn(map4, key) ? map4[key] ?? null : null;
-}
-function hasKey(map4, key) {
-  if (map4 instanceof Map) return map4.has(key);
-  return typeof key === "string" && Object.hasOwn(map4, key);
-}
-function put(map4, key, value) {
-  if (key === "__proto__") {
-    Object.defineProperty(map4, key, { value, enumerable: true, configurable: true, writable: true });
-  } else {
-    map4[key] = value;
+  for (let place = 0, fits3 = 0; place < textLength; place += 1) {
+    while (fits3 > 0 && text5(place) !== part2(fits3)) fits3 = fallback[fits3 - 1];
+    if (text5(place) === part2(fits3)) fits3 += 1;
+    if (fits3 === partLength) return place - partLength + 1;
   }
+  return -1;
 }
-function pairs(map4) {
-  const found2 = map4 instanceof Map ? [...map4] : Object.entries(map4);
-  return found2.toSorted(([a], [b3]) => compareKeys(a, b3));
-}
-function sizeOf(map4) {
-  return map4 instanceof Map ? map4.size : Object.keys(map4).length;
-}
-function compareKeys(a, b3) {
-  if (typeof a === "string" && typeof b3 === "string") return compareTexts(a, b3);
-  const [left, right] = [keyRank(a), keyRank(b3)];
-  if (left !== right) return left - right;
-  return a < b3 ? -1 : a > b3 ? 1 : 0;
-}
-function keyRank(key) {
-  if (key === null) return 0;
-  return ["bigint", "number", "string", "boolean"].indexOf(typeof key) + 1;
-}
-function compareTexts(a, b3) {
-  const length = Math.min(a.length, b3.length);
-  for (let index = 0; index < length; index += 1) {
-    const [left, right] = [a.charCodeAt(index), b3.charCodeAt(index)];
-    if (left !== right) return byteOrder(left) - byteOrder(right);
-  }
-  return a.length - b3.length;
-}
-function byteOrder(unit) {
-  return unit >= 55296 && unit <= 57343 ? unit + 10240 : unit;
-}
-var TextList, small;
-var init_values = __esm({
-  "engine/expression/values/values.ts"() {
+var shortPart, fewSteps;
+var init_search = __esm({
+  "engine/expression/values/search.ts"() {
     "use strict";
-    init_named();
-    init_time();
-    init_zones();
-    TextList = class extends Array {
+    [shortPart, fewSteps] = [32, 1e6];
+  }
+});
+
+// engine/expression/functions/texts.ts
+function onText(change) {
+  return {
+    takes: ["string"],
+    gives: text,
+    run: ({ budget }, value) => {
+      budget.make(value.length);
+      return change(value);
+    }
+  };
+}
+function onTwo(run, gives = bool) {
+  return {
+    takes: ["string", "string"],
+    gives,
+    run: ({ budget }, value, other) => {
+      budget.read(value.length);
+      return run(value, other);
+    }
+  };
+}
+function trimSet(value, set) {
+  const unwanted = new Set(set);
+  const characters2 = Array.from(value);
+  let start = 0;
+  let end2 = characters2.length;
+  while (start < end2 && unwanted.has(characters2[start] ?? "")) start += 1;
+  while (end2 > start && unwanted.has(characters2[end2 - 1] ?? "")) end2 -= 1;
+  return characters2.slice(start, end2).join("");
+}
+function splitText(value, separator, limit2, keep = false) {
+  if (limit2 === 0) return [];
+  const most3 = limit2 < 0 ? Infinity : limit2;
+  if (separator === "") return splitCharacters(value, most3);
+  const parts = [];
+  let start = 0;
+  for (let at2 = indexIn(value, separator); at2 !== -1 && parts.length < most3 - 1; at2 = indexIn(value, separator, start)) {
+    parts.push(value.slice(start, keep ? at2 + separator.length : at2));
+    start = at2 + separator.length;
+  }
+  parts.push(value.slice(start));
+  return parts;
+}
+function splitCharacters(value, most3) {
+  const characters2 = Array.from(value);
+  if (characters2.length <= most3) return characters2;
+  return [...characters2.slice(0, most3 - 1), characters2.slice(most3 - 1).join("")];
+}
+function splitting(keep) {
+  return ({ budget, fail }, value, separator, limit2 = -1n) => {
+    const parts = splitText(value, separator, truncated(limit2, fail), keep);
+    budget.step(parts.length);
+    budget.make(value.length);
+    return textList(parts);
+  };
+}
+function replaced({ budget }, value, old, fresh, limit2) {
+  const isQuick = isQuickSearch(value, old);
+  if (limit2 < 0 && old !== "" && isQuick && value.length * fresh.length <= QUICK && !fresh.includes("$")) {
+    budget.make(value.length * (1 + fresh.length));
+    return value.replaceAll(old, fresh);
+  }
+  const parts = old !== "" && isQuick ? value.split(old) : splitText(value, old, -1);
+  const places = old === "" ? parts.length + 1 : parts.length - 1;
+  const count = limit2 < 0 ? places : Math.min(limit2, places);
+  budget.make(value.length + count * fresh.length);
+  if (old === "") return interspersed(parts, fresh, count);
+  const rest = parts.slice(count + 1).map((part2) => old + part2);
+  return parts.slice(0, count + 1).join(fresh) + rest.join("");
+}
+function interspersed(characters2, fresh, count) {
+  const changed = characters2.map((character, index) => index < count ? fresh + character : character).join("");
+  return count > characters2.length ? changed + fresh : changed;
+}
+function repeat({ budget, fail }, value, times) {
+  const count = truncated(times, fail);
+  if (count < 0) return fail("repeat expects a count of 0 or more, found a negative one");
+  budget.allocate(value.length * count);
+  return value.repeat(count);
+}
+function join({ budget, fail }, items, separator = "") {
+  const texts = items;
+  let length = 0;
+  budget.step(texts.length);
+  for (const item5 of texts) {
+    if (typeof item5 !== "string") return fail(`join expects an array of texts, found ${kindOf2(item5)} in it`);
+    length += item5.length + separator.length;
+  }
+  budget.make(length);
+  return texts.join(separator);
+}
+var QUICK, textFunctions;
+var init_texts = __esm({
+  "engine/expression/functions/texts.ts"() {
+    "use strict";
+    init_access();
+    init_search();
+    init_text();
+    init_types();
+    init_values();
+    QUICK = 65536;
+    textFunctions = {
+      trim: {
+        takes: ["string", "string"],
+        optional: 1,
+        gives: text,
+        run: ({ budget }, value, set) => {
+          budget.make(value.length);
+          return set === void 0 ? trimmed(value) : trimSet(value, set);
+        }
+      },
+      trimPrefix: {
+        takes: ["string", "string"],
+        optional: 1,
+        gives: text,
+        run: (_3, value, prefix = " ") => {
+          const whole4 = value;
+          return whole4.startsWith(prefix) ? whole4.slice(prefix.length) : whole4;
+        }
+      },
+      trimSuffix: {
+        takes: ["string", "string"],
+        optional: 1,
+        gives: text,
+        run: (_3, value, suffix = " ") => {
+          const whole4 = value;
+          return whole4.endsWith(suffix) ? whole4.slice(0, whole4.length - suffix.length) : whole4;
+        }
+      },
+      upper: onText(upper),
+      lower: onText(lower),
+      split: { takes: ["string", "string", "position"], optional: 1, gives: arrayOf(text), run: splitting(false) },
+      splitAfter: { takes: ["string", "string", "position"], optional: 1, gives: arrayOf(text), run: splitting(true) },
+      replace: {
+        takes: ["string", "string", "string", "position"],
+        optional: 1,
+        gives: text,
+        run: (call2, value, old, fresh, limit2 = -1n) => {
+          return replaced(call2, value, old, fresh, truncated(limit2, call2.fail));
+        }
+      },
+      repeat: { takes: ["string", "position"], gives: text, run: repeat },
+      join: { takes: ["array", "string"], optional: 1, gives: text, run: join },
+      indexOf: onTwo((value, other) => int(bytePosition(value, indexIn(value, other))), integer),
+      lastIndexOf: onTwo((value, other) => int(bytePosition(value, lastIndexIn(value, other))), integer),
+      hasPrefix: onTwo((value, other) => value.startsWith(other)),
+      hasSuffix: onTwo((value, other) => value.endsWith(other))
     };
-    small = Array.from({ length: 1024 }, (_3, index) => BigInt(index));
+  }
+});
+
+// engine/expression/functions/times.ts
+function named2(name3, { fail }) {
+  return Timezone.named(name3) ?? fail("expected the name of a time zone such as Europe/Berlin, found another text");
+}
+function date(call2, ...args) {
+  const [first3] = args;
+  const given4 = first3 instanceof Timezone ? first3 : void 0;
+  const [source, layout, name3] = given4 === void 0 ? args : args.slice(1);
+  for (const value of [source, layout ?? "", name3 ?? ""]) {
+    if (typeof value !== "string") return call2.fail(`date expects texts, found ${kindOf2(value)}`);
+  }
+  if (typeof layout === "string" && layout.length > LONGEST_LAYOUT)
+    return call2.fail("the layout is too long for a date");
+  call2.budget.read(source.length);
+  const where = name3 === void 0 ? given4 : named2(name3, call2);
+  const tried = layout === void 0 ? layouts : [layout];
+  for (const candidate of tried) {
+    const found2 = parseTime(source, candidate, where);
+    if (found2 !== void 0) return found2;
+  }
+  return call2.fail(
+    layout === void 0 ? "date does not know the format of the text" : "the text does not fit the layout"
+  );
+}
+function parseDuration2(text5, fail) {
+  if (text5.length > longestDuration)
+    return fail("expected a duration such as 1h30m, found a text that is too long for one");
+  const nanoseconds = text5.includes("d") ? void 0 : parseDuration(text5);
+  if (nanoseconds !== void 0) return new Duration(nanoseconds);
+  return fail("expected a duration such as 1h30m or 250ms (units: ns us ms s m h), found another text");
+}
+var layouts, LONGEST_LAYOUT, timeFunctions, longestDuration;
+var init_times = __esm({
+  "engine/expression/functions/times.ts"() {
+    "use strict";
+    init_layouts();
+    init_time();
+    init_types();
+    init_values();
+    init_zones();
+    init_duration();
+    layouts = [
+      "2006-01-02",
+      "15:04:05",
+      "2006-01-02 15:04:05",
+      "2006-01-02T15:04:05Z07:00",
+      "02 Jan 06 15:04 MST",
+      "Monday, 02-Jan-06 15:04:05 MST",
+      "Mon, 02 Jan 2006 15:04:05 MST"
+    ];
+    LONGEST_LAYOUT = 200;
+    timeFunctions = {
+      now: {
+        takes: ["zone"],
+        optional: 1,
+        gives: time,
+        run: ({ clock }, where) => {
+          const now = Time.fromMilliseconds(clock());
+          return where === void 0 ? now : new Time(now.nanoseconds, where);
+        }
+      },
+      date: { takes: ["any", "any", "any"], optional: 2, gives: time, run: date },
+      duration: { takes: ["string"], gives: duration, run: ({ fail }, value) => parseDuration2(value, fail) },
+      timezone: { takes: ["string"], gives: zone, run: (call2, name3) => named2(name3, call2) }
+    };
+    longestDuration = 64;
+  }
+});
+
+// engine/expression/functions/builtins.ts
+var builtins;
+var init_builtins = __esm({
+  "engine/expression/functions/builtins.ts"() {
+    "use strict";
+    init_catalog();
+    init_arrays();
+    init_numbers();
+    init_conversions();
+    init_maps();
+    init_texts();
+    init_times();
+    builtins = catalog(
+      textFunctions,
+      numberFunctions,
+      conversionFunctions,
+      arrayFunctions,
+      mapFunctions,
+      timeFunctions,
+      bitFunctions
+    );
+  }
+});
+
+// engine/expression/check/calls.ts
+function checkCall(checker, node, scope) {
+  const definition = checker.functions.get(node.name);
+  const detail = misuse(node, checker.functions);
+  if (definition === void 0 || detail !== void 0) {
+    const type = checker.misused(node, detail ?? "", scope);
+    for (const argument of node.args) checker.type(argument, scope);
+    return type;
+  }
+  const types2 = node.args.map((argument, index) => {
+    const type = checker.type(argument, scope);
+    checkArgument(checker, node.name, definition, index, argument, type);
+    return type;
+  });
+  if (checker.environment === void 0 && builtins.get(node.name) !== definition) return unknown;
+  return typeof definition.gives === "function" ? definition.gives(types2) : definition.gives;
+}
+function checkArgument(checker, name3, definition, index, argument, type) {
+  const wanted = parameter(definition, index);
+  if (mayTake(wanted, type)) return;
+  const hint = (wanted === "int" || wanted === "count") && isNumber2(type) ? ": the numbers of an event are floats, write int(…)" : "";
+  checker.mismatch(argument, `${name3} expects ${expected(wanted)}, found ${named(type)}${hint}`);
+}
+function checkPredicateCall(checker, node, scope) {
+  const { name: name3, args } = node;
+  const detail = misuse(node, checker.functions);
+  if (detail !== void 0) return checker.misused(node, detail, scope);
+  const [list3, predicate, extra] = args;
+  const collection = list3 === void 0 ? unknown : checker.type(list3, scope);
+  if (list3 !== void 0 && !["array", "string", "unknown"].includes(collection.kind)) {
+    checker.mismatch(list3, `${name3} expects an array, found ${named(collection)}`);
+  }
+  if (extra !== void 0) checker.type(extra, scope);
+  const item5 = collection.kind === "string" ? integer : itemOf(collection);
+  const pointers = { item: item5, index: integer, ...name3 === "reduce" && { acc: unknown } };
+  const result2 = predicate === void 0 ? item5 : checker.type(predicate, { ...scope, pointers });
+  if (predicate !== void 0 && boolPredicates.has(name3) && result2.kind !== "bool" && !isUnknown(result2)) {
+    checker.mismatch(predicate, `the predicate of ${name3} is a bool, found ${named(result2)}`);
+  }
+  if (name3 === "sortBy" && isUnknown(collection)) return unknown;
+  return results[name3]?.(item5, result2) ?? arrayOf(item5);
+}
+var boolPredicates, results;
+var init_calls = __esm({
+  "engine/expression/check/calls.ts"() {
+    "use strict";
+    init_builtins();
+    init_catalog();
+    init_types();
+    boolPredicates = new Set("all none any one filter count find findIndex findLast findLastIndex".split(" "));
+    results = {
+      all: () => bool,
+      none: () => bool,
+      any: () => bool,
+      one: () => bool,
+      count: () => integer,
+      filter: (item5) => arrayOf(item5),
+      map: (_3, predicate) => arrayOf(predicate),
+      find: (item5) => item5,
+      findIndex: () => integer,
+      findLast: (item5) => item5,
+      findLastIndex: () => integer,
+      sum: (_3, predicate) => predicate,
+      groupBy: (item5) => ({ kind: "map", item: arrayOf(item5) }),
+      reduce: (_3, predicate) => predicate
+    };
   }
 });
 
 // engine/expression/values/methods.ts
-function hasMethod(kind2, name3) {
-  return byKind[kind2]?.has(name3) === true;
+function methodGives(kind2, name3) {
+  return byKind[kind2]?.get(name3)?.gives;
 }
 function method(object2, name3, args, fail) {
   const found2 = byKind[kindOf2(object2)]?.get(name3);
@@ -12607,13 +13734,13 @@ function method(object2, name3, args, fail) {
 function counted(count) {
   return count === 1 ? "1 argument" : `${count} arguments`;
 }
-function month(index) {
+function month2(index) {
   return new Named("month", index + 1, months[index] ?? "");
 }
-function weekday(index) {
+function weekday2(index) {
   return new Named("weekday", index, days[index] ?? "");
 }
-function moved(time2, nanoseconds) {
+function moved2(time2, nanoseconds) {
   return new Time(time2.nanoseconds + nanoseconds, time2.zone);
 }
 function addDate(time2, years, monthsMore, daysMore) {
@@ -12634,7 +13761,7 @@ function remainderOf({ nanoseconds }, { nanoseconds: unit }) {
 }
 function roundTime(time2, unit) {
   const left = remainderOf(time2, unit);
-  return moved(time2, left * 2n < unit.nanoseconds || left === 0n ? -left : unit.nanoseconds - left);
+  return moved2(time2, left * 2n < unit.nanoseconds || left === 0n ? -left : unit.nanoseconds - left);
 }
 function truncateDuration({ nanoseconds }, { nanoseconds: unit }) {
   return new Duration(unit <= 0n ? nanoseconds : nanoseconds - nanoseconds % unit);
@@ -12669,54 +13796,75 @@ var init_methods = __esm({
     init_layouts();
     init_named();
     init_time();
+    init_types();
     init_values();
     init_zones();
     timeMethods = /* @__PURE__ */ new Map([
-      ["Year", { run: ({ wall }) => int(wall.getUTCFullYear()) }],
-      ["Month", { run: ({ wall }) => month(wall.getUTCMonth()) }],
-      ["Day", { run: ({ wall }) => int(wall.getUTCDate()) }],
-      ["Hour", { run: ({ wall }) => int(wall.getUTCHours()) }],
-      ["Minute", { run: ({ wall }) => int(wall.getUTCMinutes()) }],
-      ["Second", { run: ({ wall }) => int(wall.getUTCSeconds()) }],
-      ["Nanosecond", { run: ({ fraction: fraction2 }) => int(fraction2) }],
-      ["Weekday", { run: ({ wall }) => weekday(wall.getUTCDay()) }],
-      ["YearDay", { run: ({ wall }) => int(yearDay(wall)) }],
-      ["Unix", { run: ({ unix }) => int(unix) }],
-      ["UnixMilli", { run: ({ nanoseconds }) => floored(nanoseconds, 1000000n) }],
-      ["UnixMicro", { run: ({ nanoseconds }) => floored(nanoseconds, 1000n) }],
-      ["UnixNano", { run: ({ nanoseconds }) => BigInt.asIntN(64, nanoseconds) }],
-      ["UTC", { run: ({ nanoseconds }) => new Time(nanoseconds) }],
+      ["Year", { gives: integer, run: ({ wall }) => int(wall.getUTCFullYear()) }],
+      ["Month", { gives: month, run: ({ wall }) => month2(wall.getUTCMonth()) }],
+      ["Day", { gives: integer, run: ({ wall }) => int(wall.getUTCDate()) }],
+      ["Hour", { gives: integer, run: ({ wall }) => int(wall.getUTCHours()) }],
+      ["Minute", { gives: integer, run: ({ wall }) => int(wall.getUTCMinutes()) }],
+      ["Second", { gives: integer, run: ({ wall }) => int(wall.getUTCSeconds()) }],
+      ["Nanosecond", { gives: integer, run: ({ fraction: fraction2 }) => int(fraction2) }],
+      ["Weekday", { gives: weekday, run: ({ wall }) => weekday2(wall.getUTCDay()) }],
+      ["YearDay", { gives: integer, run: ({ wall }) => int(yearDay(wall)) }],
+      ["Unix", { gives: integer, run: ({ unix }) => int(unix) }],
+      ["UnixMilli", { gives: integer, run: ({ nanoseconds }) => floored(nanoseconds, 1000000n) }],
+      ["UnixMicro", { gives: integer, run: ({ nanoseconds }) => floored(nanoseconds, 1000n) }],
+      ["UnixNano", { gives: integer, run: ({ nanoseconds }) => BigInt.asIntN(64, nanoseconds) }],
+      ["UTC", { gives: time, run: ({ nanoseconds }) => new Time(nanoseconds) }],
       // The zone of the process, which is the same everywhere.
-      ["Local", { run: ({ nanoseconds }) => new Time(nanoseconds) }],
-      ["Location", { run: ({ zone: zone2 }) => zone2 }],
-      ["IsZero", { run: ({ nanoseconds }) => nanoseconds === zeroTime }],
-      ["String", { run: timeText }],
-      ["Format", { takes: ["string"], run: (time2, layout) => formatTime(time2, layout) }],
-      ["In", { takes: ["timezone"], run: ({ nanoseconds }, zone2) => new Time(nanoseconds, zone2) }],
-      ["Add", { takes: ["duration"], run: (time2, span) => moved(time2, span.nanoseconds) }],
-      ["AddDate", { takes: ["int", "int", "int"], run: addDate }],
-      ["Sub", { takes: ["time"], run: (time2, other) => new Duration(time2.nanoseconds - other.nanoseconds) }],
-      ["Truncate", { takes: ["duration"], run: (time2, unit) => moved(time2, -remainderOf(time2, unit)) }],
-      ["Round", { takes: ["duration"], run: roundTime }],
-      ["Before", { takes: ["time"], run: (time2, other) => time2.nanoseconds < other.nanoseconds }],
-      ["After", { takes: ["time"], run: (time2, other) => time2.nanoseconds > other.nanoseconds }],
-      ["Equal", { takes: ["time"], run: (time2, other) => time2.nanoseconds === other.nanoseconds }],
-      ["Compare", { takes: ["time"], run: (time2, other) => compared(time2.nanoseconds, other.nanoseconds) }]
+      ["Local", { gives: time, run: ({ nanoseconds }) => new Time(nanoseconds) }],
+      ["Location", { gives: zone, run: ({ zone: zone2 }) => zone2 }],
+      ["IsZero", { gives: bool, run: ({ nanoseconds }) => nanoseconds === zeroTime }],
+      ["String", { gives: text, run: timeText }],
+      ["Format", { gives: text, takes: ["string"], run: (time2, layout) => formatTime(time2, layout) }],
+      [
+        "In",
+        { gives: time, takes: ["timezone"], run: ({ nanoseconds }, zone2) => new Time(nanoseconds, zone2) }
+      ],
+      ["Add", { gives: time, takes: ["duration"], run: (time2, span) => moved2(time2, span.nanoseconds) }],
+      ["AddDate", { gives: time, takes: ["int", "int", "int"], run: addDate }],
+      [
+        "Sub",
+        {
+          gives: duration,
+          takes: ["time"],
+          run: (time2, other) => new Duration(time2.nanoseconds - other.nanoseconds)
+        }
+      ],
+      [
+        "Truncate",
+        { gives: time, takes: ["duration"], run: (time2, unit) => moved2(time2, -remainderOf(time2, unit)) }
+      ],
+      ["Round", { gives: time, takes: ["duration"], run: roundTime }],
+      ["Before", { gives: bool, takes: ["time"], run: (time2, other) => time2.nanoseconds < other.nanoseconds }],
+      ["After", { gives: bool, takes: ["time"], run: (time2, other) => time2.nanoseconds > other.nanoseconds }],
+      ["Equal", { gives: bool, takes: ["time"], run: (time2, other) => time2.nanoseconds === other.nanoseconds }],
+      [
+        "Compare",
+        {
+          gives: integer,
+          takes: ["time"],
+          run: (time2, other) => compared(time2.nanoseconds, other.nanoseconds)
+        }
+      ]
     ]);
     durationMethods = /* @__PURE__ */ new Map([
-      ["Hours", { run: ({ seconds }) => seconds / 3600 }],
-      ["Minutes", { run: ({ seconds }) => seconds / 60 }],
-      ["Seconds", { run: ({ seconds }) => seconds }],
-      ["Milliseconds", { run: ({ nanoseconds }) => nanoseconds / 1000000n }],
-      ["Microseconds", { run: ({ nanoseconds }) => nanoseconds / 1000n }],
-      ["Nanoseconds", { run: ({ nanoseconds }) => nanoseconds }],
-      ["Abs", { run: ({ nanoseconds }) => new Duration(absolute(nanoseconds)) }],
-      ["Truncate", { takes: ["duration"], run: truncateDuration }],
-      ["Round", { takes: ["duration"], run: roundDuration }],
-      ["String", { run: (span) => span.toString() }]
+      ["Hours", { gives: float, run: ({ seconds }) => seconds / 3600 }],
+      ["Minutes", { gives: float, run: ({ seconds }) => seconds / 60 }],
+      ["Seconds", { gives: float, run: ({ seconds }) => seconds }],
+      ["Milliseconds", { gives: integer, run: ({ nanoseconds }) => nanoseconds / 1000000n }],
+      ["Microseconds", { gives: integer, run: ({ nanoseconds }) => nanoseconds / 1000n }],
+      ["Nanoseconds", { gives: integer, run: ({ nanoseconds }) => nanoseconds }],
+      ["Abs", { gives: duration, run: ({ nanoseconds }) => new Duration(absolute(nanoseconds)) }],
+      ["Truncate", { gives: duration, takes: ["duration"], run: truncateDuration }],
+      ["Round", { gives: duration, takes: ["duration"], run: roundDuration }],
+      ["String", { gives: text, run: (span) => span.toString() }]
     ]);
     nameMethods = /* @__PURE__ */ new Map([
-      ["String", { run: ({ name: name3 }) => name3 }]
+      ["String", { gives: text, run: ({ name: name3 }) => name3 }]
     ]);
     byKind = {
       time: timeMethods,
@@ -12746,7 +13894,7 @@ function checkMember(checker, node, scope) {
   return checker.mismatch(node, `expected a map or an array before this, found ${named(object2)}`);
 }
 function fieldOfRecord(checker, node, name3, scope) {
-  if (name3 === void 0) checker.type(node.key, scope);
+  if (name3 === void 0) checker.branch(node.key, scope);
   return (name3 === void 0 ? void 0 : checker.environment?.fields?.get(name3)) ?? unknown;
 }
 function keyOf(checker, node, object2, key, name3) {
@@ -12754,36 +13902,41 @@ function keyOf(checker, node, object2, key, name3) {
     return checker.mismatch(node.key, `the key of a map is a text, found ${named(key)}`);
   }
   if (name3 === void 0 || object2.fields === void 0) return itemOf(object2);
-  const known2 = object2.fields.get(name3);
-  return known2 ?? checker.refuse(
-    node.key,
-    `unknown field: the schema declares no such field here${nearest2(name3, [...object2.fields.keys()])}`
-  );
+  return object2.fields.get(name3) ?? undeclared(checker, node, name3, [...object2.fields.keys()]);
+}
+function undeclared(checker, { key }, name3, fields) {
+  const similar = nearest2(name3, fields);
+  if (similar !== "") checker.doubt(key, `the schema declares no such field here${similar}`);
+  return unknown;
 }
 function checkSlice(checker, { object: object2, from, to: to2 }, scope) {
   const type = checker.type(object2, scope);
   for (const end2 of [from, to2]) {
-    const position2 = end2 === void 0 ? integer : checker.type(end2, scope);
+    const position2 = end2 === void 0 ? integer : beside(checker, type, end2, scope);
     if (end2 !== void 0 && !isPosition(position2))
       checker.mismatch(end2, `the end of a slice is a number, found ${named(position2)}`);
   }
   if (isUnknown(type) || type.kind === "string" || type.kind === "array") return type;
   return checker.mismatch(object2, `expected an array or a text to slice, found ${named(type)}`);
 }
+function beside(checker, object2, node, scope) {
+  return isUnknown(object2) ? checker.branch(node, scope) : checker.type(node, scope);
+}
 function isPosition(type) {
-  return isNumber(type) || isUnknown(type);
+  return isNumber2(type) || isUnknown(type);
 }
 function checkMethod(checker, node, scope) {
   const object2 = checker.type(node.object, scope);
-  for (const argument of node.args) checker.type(argument, scope);
-  if (isUnknown(object2) || hasMethod(object2.kind, node.name)) return unknown;
-  return checker.mismatch(node, `${named(object2)} has no method ${node.name}`);
+  for (const argument of node.args) beside(checker, object2, argument, scope);
+  if (isUnknown(object2)) return unknown;
+  const gives = methodGives(object2.kind, node.name);
+  return gives ?? checker.mismatch(node, `${named(object2)} has no method ${node.name}`);
 }
 var init_members = __esm({
   "engine/expression/check/members.ts"() {
     "use strict";
     init_methods();
-    init_calls();
+    init_nearest();
     init_types();
   }
 });
@@ -13558,29 +14711,29 @@ var init_build = __esm({
           return out;
         }
       }
-      static utf8ByteArrayToString(bytes) {
+      static utf8ByteArrayToString(bytes2) {
         if (globalThis.TextDecoder) {
           if (!cachedNativeDecoder) cachedNativeDecoder = new TextDecoder("utf-8");
-          const view = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
+          const view = bytes2 instanceof Uint8Array ? bytes2 : new Uint8Array(bytes2);
           return cachedNativeDecoder.decode(view);
         } else {
           let out = [], pos = 0, c3 = 0;
-          while (pos < bytes.length) {
-            let c1 = bytes[pos++];
+          while (pos < bytes2.length) {
+            let c1 = bytes2[pos++];
             if (c1 < 128) out[c3++] = String.fromCharCode(c1);
             else if (c1 > 191 && c1 < 224) {
-              let c22 = bytes[pos++];
+              let c22 = bytes2[pos++];
               out[c3++] = String.fromCharCode((c1 & 31) << 6 | c22 & 63);
             } else if (c1 > 239 && c1 < 365) {
-              let c22 = bytes[pos++];
-              let c32 = bytes[pos++];
-              let c4 = bytes[pos++];
+              let c22 = bytes2[pos++];
+              let c32 = bytes2[pos++];
+              let c4 = bytes2[pos++];
               let u2 = ((c1 & 7) << 18 | (c22 & 63) << 12 | (c32 & 63) << 6 | c4 & 63) - Unicode.MIN_SUPPLEMENTARY_CODE_POINT;
               out[c3++] = String.fromCharCode(Unicode.MIN_HIGH_SURROGATE + (u2 >> 10));
               out[c3++] = String.fromCharCode(Unicode.MIN_LOW_SURROGATE + (u2 & 1023));
             } else {
-              let c22 = bytes[pos++];
-              let c32 = bytes[pos++];
+              let c22 = bytes2[pos++];
+              let c32 = bytes2[pos++];
               out[c3++] = String.fromCharCode((c1 & 15) << 12 | (c22 & 63) << 6 | c32 & 63);
             }
           }
@@ -13632,9 +14785,9 @@ var init_build = __esm({
     };
     Utf8MatcherInput = class extends MatcherInputBase {
       /** @param {Uint8Array|number[]|null} bytes */
-      constructor(bytes = null) {
+      constructor(bytes2 = null) {
         super();
-        this.bytes = bytes;
+        this.bytes = bytes2;
       }
       getEncoding() {
         return MatcherInputBase.Encoding.UTF_8;
@@ -13736,9 +14889,9 @@ var init_build = __esm({
     };
     MachineUTF8Input = class MachineUTF8Input2 extends MachineInputBase {
       static RUNE_ERROR_STEP = Unicode.RUNE_ERROR << 3 | 1;
-      constructor(bytes, start = 0, end2 = bytes.length) {
+      constructor(bytes2, start = 0, end2 = bytes2.length) {
         super();
-        this.bytes = bytes;
+        this.bytes = bytes2;
         this.start = start;
         this.end = end2;
       }
@@ -13882,8 +15035,8 @@ var init_build = __esm({
       }
     };
     MachineInput = class {
-      static fromUTF8(bytes, start = 0, end2 = bytes.length) {
-        return new MachineUTF8Input(bytes, start, end2);
+      static fromUTF8(bytes2, start = 0, end2 = bytes2.length) {
+        return new MachineUTF8Input(bytes2, start, end2);
       }
       static fromUTF16(charSequence, start = 0, end2 = void 0) {
         Utils.checkInput(charSequence);
@@ -16183,10 +17336,10 @@ var init_build = __esm({
         }
         return false;
       }
-      searchUTF8(bytes, start, end2) {
+      searchUTF8(bytes2, start, end2) {
         let node = 0;
         for (let i = start; i < end2; i++) {
-          node = this.advance(node, bytes[i]);
+          node = this.advance(node, bytes2[i]);
           if (this.match[node] === 1) return true;
         }
         return false;
@@ -19465,7 +20618,7 @@ function patternSize(source) {
     if (found2["open"] !== void 0) {
       if (found2["flags"]?.endsWith(")") !== true) groups.push({ size: 2, last: 0 });
     } else if (found2["close"] !== void 0) close(groups);
-    else if (found2["least"] !== void 0) repeat(group, Number(found2["least"]), found2["most"]);
+    else if (found2["least"] !== void 0) repeat2(group, Number(found2["least"]), found2["most"]);
     else if (found2["repeat"] !== void 0 || found2["bar"] !== void 0) add(group, 1, group.last + 1);
     else if (found2["quoted"] !== void 0) add(group, found2["quoted"].length, 1);
     else add(group, sizeOf2(found2, ignoresCase));
@@ -19482,7 +20635,7 @@ function close(groups) {
   const { size } = groups.pop();
   add(groups.at(-1), size);
 }
-function repeat(group, least, most3) {
+function repeat2(group, least, most3) {
   const copies = Math.max(1, least, Number(most3 ?? 0));
   const size = group.last * copies + (most3 === void 0 ? 0 : copies - least);
   add(group, size - group.last, size);
@@ -19493,7 +20646,7 @@ function sizeOf2({ unicode, items }, ignoresCase) {
 }
 function classSize(items, ignoresCase) {
   let size = 1;
-  for (const [, unicode, from = "", to2] of items.matchAll(item)) {
+  for (const [, unicode, from = "", to2] of items.matchAll(item3)) {
     if (unicode !== void 0) size += UNICODE_CLASS;
     else if (to2 !== void 0 && ignoresCase)
       size += 1 + Math.max(0, codeOf(to2) - codeOf(from)) / FOLDED_PER_INSTRUCTION;
@@ -19505,7 +20658,7 @@ function codeOf(written2) {
   const hex = /^\\x\{?([\da-fA-F]+)/.exec(written2)?.[1];
   return hex === void 0 ? written2.replace(/^\\/, "").codePointAt(0) ?? 0 : Number.parseInt(hex, 16);
 }
-var UNICODE_CLASS, FOLDED_PER_INSTRUCTION, token, item;
+var UNICODE_CLASS, FOLDED_PER_INSTRUCTION, token, item3;
 var init_pattern_size = __esm({
   "engine/expression/values/pattern-size.ts"() {
     "use strict";
@@ -19526,7 +20679,7 @@ var init_pattern_size = __esm({
       ].join("|"),
       "gu"
     );
-    item = /(\\[pP](?:\{[^}]{0,40}\}|[^]))|(\\x\{[^}]{0,40}\}|\\[^]|[^])(?:-(\\x\{[^}]{0,40}\}|\\[^]|[^]))?/gu;
+    item3 = /(\\[pP](?:\{[^}]{0,40}\}|[^]))|(\\x\{[^}]{0,40}\}|\\[^]|[^])(?:-(\\x\{[^}]{0,40}\}|\\[^]|[^]))?/gu;
   }
 });
 
@@ -19646,15 +20799,17 @@ function matched(rows, a, b3) {
   return typeof row[2] === "function" ? row[2](a, b3) : row[2];
 }
 function fits(type, family) {
-  return isUnknown(type) || (family === "number" ? isNumber(type) : type.kind === family);
+  if (isUnknown(type)) return true;
+  return family === "number" ? isNumber2(type) : family === "whole" ? isWhole(type) : type.kind === family;
 }
 function mismatched(checker, node, a, b3) {
-  const hint = node.operator === "%" && isNumber(a) && isNumber(b3) ? ": it takes integers, and the numbers of an event are floats: write int(…) around them" : "";
+  const hint = (node.operator === "%" || node.operator === "..") && isNumber2(a) && isNumber2(b3) ? ": it takes integers, and the numbers of an event are floats: write int(…) around them" : "";
   return checker.mismatch(node, `\`${node.operator}\` cannot be applied to ${named(a)} and ${named(b3)}${hint}`);
 }
 function mayEqual(a, b3) {
   if (isUnknown(a) || isUnknown(b3) || a.kind === "nil" || b3.kind === "nil") return true;
-  return isNumber(a) && isNumber(b3) || a.kind === b3.kind;
+  if (isNamed(a) || isNamed(b3)) return a.kind === b3.kind || isNumber2(a) || isNumber2(b3);
+  return isNumber2(a) && isNumber2(b3) || a.kind === b3.kind;
 }
 function checkIn(checker, node, a, b3) {
   if (b3.kind === "map" && !isUnknown(a) && a.kind !== "string" && b3.item === void 0) {
@@ -19665,12 +20820,12 @@ function checkIn(checker, node, a, b3) {
   }
   return b3.kind === "map" || b3.kind === "array" || isUnknown(b3) ? bool : mismatched(checker, node, a, b3);
 }
-function checkLogical(checker, { operator, operands }, scope) {
+function checkLogical(checker, { operator, operands: operands2 }, scope) {
   const mustBeBool = (operand2, type) => {
     if (type.kind === "bool" || isUnknown(type)) return;
     checker.mismatch(operand2, `\`${operator}\` expects a bool, found ${named(type)}`);
   };
-  const [first3, ...others2] = operands;
+  const [first3, ...others2] = operands2;
   if (first3 !== void 0) mustBeBool(first3, checker.type(first3, scope));
   for (const operand2 of others2) checker.branch(operand2, scope, (type) => mustBeBool(operand2, type));
   return bool;
@@ -19696,7 +20851,10 @@ var init_operators = __esm({
     init_pattern_size();
     init_patterns();
     init_types();
-    sum = (a, b3) => a.kind === "int" && b3.kind === "int" ? integer : float;
+    sum = (a, b3) => {
+      if (a.kind === "int" && b3.kind === "int") return integer;
+      return isWhole(a) && isWhole(b3) ? { kind: "integral" } : float;
+    };
     signatures = {
       "+": [
         ["number", "number", sum],
@@ -19722,7 +20880,7 @@ var init_operators = __esm({
       "/": [["number", "number", float]],
       "**": [["number", "number", float]],
       "%": [["int", "int", integer]],
-      "..": [["number", "number", arrayOf(integer)]],
+      "..": [["whole", "whole", arrayOf(integer)]],
       matches: [["string", "string", bool]],
       contains: [["string", "string", bool]],
       startsWith: [["string", "string", bool]],
@@ -19742,7 +20900,13 @@ var init_operators = __esm({
       ["number", "number", bool],
       ["string", "string", bool],
       ["time", "time", bool],
-      ["duration", "duration", bool]
+      ["duration", "duration", bool],
+      ["month", "month", bool],
+      ["weekday", "weekday", bool],
+      ["month", "number", bool],
+      ["weekday", "number", bool],
+      ["number", "month", bool],
+      ["number", "weekday", bool]
     ];
   }
 });
@@ -19777,6 +20941,7 @@ var init_check = __esm({
     init_members();
     init_operators();
     init_errors();
+    init_nearest();
     init_predicates();
     init_compile_budget();
     init_types();
@@ -19797,6 +20962,20 @@ var init_check = __esm({
       /** What can never run: a name or a function that does not exist. */
       refuse(span, detail, cause) {
         throw new ExpressionError("compile", this.source, span, detail, cause);
+      }
+      /**
+       * A call that cannot run. Without an environment, where names that do not exist are nil, it fails where it runs: in a
+       * branch or a predicate it is a warning.
+       */
+      misused(span, detail, { pointers }) {
+        const runs = this.#branches === 0 && pointers === void 0;
+        if (this.environment !== void 0 || runs) return this.refuse(span, detail);
+        this.warnings.push(new ExpressionError("compile", this.source, span, detail));
+        return unknown;
+      }
+      /** A nested field that is probably misspelt. */
+      doubt(span, detail) {
+        this.warnings.push(new ExpressionError("compile", this.source, span, detail, new MisspeltField()));
       }
       /** Kinds that do not fit together: an error when the code runs. In code that may not run it is a warning, and the check goes on. */
       mismatch(span, detail) {
@@ -19886,7 +21065,7 @@ var init_check = __esm({
             `\`not\` expects a bool, found ${named(type)}; it binds tighter than a comparison: write not (…)`
           );
         }
-        if (isNumber(type)) return type.kind === "int" ? integer : float;
+        if (isNumber2(type)) return { kind: type.kind };
         return isUnknown(type) ? type : this.mismatch(span, `expected a number, found ${named(type)}`);
       }
       #call(node, scope) {
@@ -19905,87 +21084,6 @@ var init_check = __esm({
         if (taken2 !== false) this.refuse(node, `the name ${name3} is already ${taken2}: choose another for the variable`);
         const variables = new Map(scope.variables).set(name3, this.type(node.value, scope));
         return this.type(node.body, { ...scope, variables });
-      }
-    };
-  }
-});
-
-// engine/expression/values/arithmetic.ts
-function negated(value, fail) {
-  if (typeof value === "number") return -value;
-  if (typeof value === "bigint") return fits64(value) ? wrapped(-value) : -Number(value);
-  return fail(`expected a number, found ${kindOf2(value)}`);
-}
-function mismatch(expected3, a, b3) {
-  return `expected ${expected3}, found ${kindOf2(a)} and ${kindOf2(b3)}`;
-}
-function power(base, exponent) {
-  return Math.abs(base) === 1 && !Number.isFinite(exponent) && !(Number.isNaN(exponent) && base === -1) ? 1 : base ** exponent;
-}
-function isNumber2(value) {
-  return typeof value === "number" || typeof value === "bigint";
-}
-function shifted(a, b3) {
-  if (a instanceof Duration && b3 instanceof Duration) return new Duration(a.nanoseconds + b3.nanoseconds);
-  if (a instanceof Time && b3 instanceof Duration) return new Time(a.nanoseconds + b3.nanoseconds, a.zone);
-  if (a instanceof Duration && b3 instanceof Time) return new Time(a.nanoseconds + b3.nanoseconds, b3.zone);
-  return void 0;
-}
-function distance(a, b3) {
-  if (a instanceof Time && b3 instanceof Time) return new Duration(a.nanoseconds - b3.nanoseconds);
-  if (a instanceof Time && b3 instanceof Duration) return new Time(a.nanoseconds - b3.nanoseconds, a.zone);
-  if (a instanceof Duration && b3 instanceof Duration) return new Duration(a.nanoseconds - b3.nanoseconds);
-  return void 0;
-}
-function scaled(a, b3) {
-  const [left, right] = [factor(a), factor(b3)];
-  if (left === void 0 || right === void 0) return void 0;
-  return typeof left === "bigint" && typeof right === "bigint" ? new Duration(left * right) : Number(left) * Number(right);
-}
-function factor(value) {
-  if (value instanceof Duration) return value.nanoseconds;
-  if (typeof value === "bigint" && !fits64(value)) return Number(value);
-  return isNumber2(value) ? value : void 0;
-}
-var arithmetic;
-var init_arithmetic = __esm({
-  "engine/expression/values/arithmetic.ts"() {
-    "use strict";
-    init_time();
-    init_values();
-    arithmetic = {
-      "+": (a, b3, fail, budget) => {
-        if (typeof a === "number" && typeof b3 === "number") return a + b3;
-        if (typeof a === "string" && typeof b3 === "string") {
-          budget.make(a.length + b3.length);
-          return a + b3;
-        }
-        if (areIntegers(a, b3)) return wrapped(a + b3);
-        if (isNumber2(a) && isNumber2(b3)) return Number(a) + Number(b3);
-        return shifted(a, b3) ?? fail(mismatch("two numbers, two texts, or a time and a duration", a, b3));
-      },
-      "-": (a, b3, fail) => {
-        if (areIntegers(a, b3)) return wrapped(a - b3);
-        if (isNumber2(a) && isNumber2(b3)) return Number(a) - Number(b3);
-        return distance(a, b3) ?? fail(mismatch("two numbers, times or durations, or a time and a duration", a, b3));
-      },
-      "*": (a, b3, fail) => {
-        if (areIntegers(a, b3)) return wrapped(a * b3);
-        if (isNumber2(a) && isNumber2(b3)) return Number(a) * Number(b3);
-        return scaled(a, b3) ?? fail(mismatch("two numbers, or a number and a duration", a, b3));
-      },
-      "/": (a, b3, fail) => {
-        return isNumber2(a) && isNumber2(b3) ? Number(a) / Number(b3) : fail(mismatch("two numbers", a, b3));
-      },
-      "%": (a, b3, fail) => {
-        if (!areIntegers(a, b3)) {
-          const hint = isNumber2(a) && isNumber2(b3) ? "; the numbers of an event are floats: write int(…) around them" : "";
-          return fail(mismatch("two integers", a, b3) + hint);
-        }
-        return b3 === 0n ? fail("the remainder of a division by zero") : a % b3;
-      },
-      "**": (a, b3, fail) => {
-        return isNumber2(a) && isNumber2(b3) ? power(Number(a), Number(b3)) : fail(mismatch("two numbers", a, b3));
       }
     };
   }
@@ -20026,83 +21124,6 @@ var init_budget = __esm({
       read(length) {
         this.step(1 + Math.floor(length / READ_PER_STEP));
       }
-    };
-  }
-});
-
-// engine/expression/values/comparison.ts
-function ordered(a, b3, fail) {
-  if ((typeof a === "number" || typeof a === "bigint") && (typeof b3 === "number" || typeof b3 === "bigint")) {
-    return a < b3 ? -1 : a > b3 ? 1 : a >= b3 ? 0 : Number.NaN;
-  }
-  if (typeof a === "string" && typeof b3 === "string") return compareTexts(a, b3);
-  if (a instanceof Time && b3 instanceof Time) return sign(a.nanoseconds - b3.nanoseconds);
-  if (a instanceof Duration && b3 instanceof Duration) return sign(a.nanoseconds - b3.nanoseconds);
-  if (a instanceof Named || b3 instanceof Named) return orderedNamed(a, b3, fail);
-  return fail(mismatch("two numbers, texts, times or durations", a, b3));
-}
-function orderedNamed(a, b3, fail) {
-  if (a instanceof Named && b3 instanceof Named && a.kind !== b3.kind)
-    return fail(mismatch("two months or two weekdays", a, b3));
-  return ordered(a instanceof Named ? a.value : a, b3 instanceof Named ? b3.value : b3, fail);
-}
-function sign(value) {
-  return value < 0n ? -1 : value > 0n ? 1 : 0;
-}
-function equal(a, b3, budget) {
-  if (a === b3) return true;
-  if (a instanceof Named || b3 instanceof Named) return equalNamed(a, b3);
-  if (typeof a === "bigint" || typeof b3 === "bigint") return sameNumber(a, b3);
-  if (typeof a !== "object" || typeof b3 !== "object" || a === null || b3 === null) return false;
-  if (Array.isArray(a)) return Array.isArray(b3) && equalItems(a, b3, budget, equal);
-  return equalObjects(a, b3, budget);
-}
-function equalNamed(a, b3) {
-  if (a instanceof Named && b3 instanceof Named) return a.kind === b3.kind && a.value === b3.value;
-  const [named6, other] = a instanceof Named ? [a, b3] : [b3, a];
-  return other === named6.value || sameNumber(named6.value, other);
-}
-function sameNumber(a, b3) {
-  if (typeof a === "bigint" && typeof b3 === "number") return Number(a) === b3;
-  return typeof a === "number" && typeof b3 === "bigint" && a === Number(b3);
-}
-function equalObjects(a, b3, budget) {
-  if (a instanceof Time) return b3 instanceof Time && a.nanoseconds === b3.nanoseconds;
-  if (a instanceof Duration) return b3 instanceof Duration && a.nanoseconds === b3.nanoseconds;
-  return identical(a, b3, budget);
-}
-function equalItems(a, b3, budget, same) {
-  if (a.length !== b3.length) return false;
-  budget.step(a.length);
-  return a.every((item5, index) => same(item5, b3[index], budget));
-}
-function identical(a, b3, budget) {
-  if (a === b3) return true;
-  if (Array.isArray(a)) return Array.isArray(b3) && equalItems(a, b3, budget, identical);
-  if (a instanceof Time || a instanceof Duration || a instanceof Named) return equal(a, b3, budget);
-  if (!isMap(a) || !isMap(b3) || a instanceof Map !== b3 instanceof Map) return false;
-  const size = sizeOf(a);
-  if (size !== sizeOf(b3)) return false;
-  budget.step(size);
-  return pairs(a).every(([key, value]) => hasKey(b3, key) && identical(value, own(b3, key), budget));
-}
-function sortDirection(order3, fail) {
-  if (order3 === "asc") return 1;
-  return order3 === "desc" ? -1 : fail(`expected "asc" or "desc" as the order, found another ${kindOf2(order3)}`);
-}
-var orderTests;
-var init_comparison = __esm({
-  "engine/expression/values/comparison.ts"() {
-    "use strict";
-    init_arithmetic();
-    init_named();
-    init_time();
-    init_values();
-    orderTests = {
-      "<": (order3) => order3 < 0,
-      "<=": (order3) => order3 <= 0,
-      ">": (order3) => order3 > 0,
-      ">=": (order3) => order3 >= 0
     };
   }
 });
@@ -20267,10 +21288,10 @@ var init_field_path = __esm({
 });
 
 // engine/expression/compile/loops.ts
-function compileLoop(compiler, node, scope) {
+function compileLoop(compiler, node, scope, does = node.name) {
   const { name: name3, args } = node;
   const [collection, predicate, extra] = args;
-  const body = bodies[name3];
+  const body = bodies[does];
   if (collection === void 0 || body === void 0) throw new Error(`${name3} passed the check and cannot run`);
   const items = compiler.code(collection, scope);
   const third = extra === void 0 ? void 0 : compiler.code(extra, scope);
@@ -20326,7 +21347,7 @@ function groupBy(loop) {
   const groups = /* @__PURE__ */ new Map();
   for (let index = 0; index < loop.length; index += 1) {
     const key = loop.at(index);
-    if (typeof key === "object" && key !== null)
+    if (typeof key === "object" && key !== null && !isByte(key))
       return loop.fail(`the key of a group is a text, number or bool, found ${kindOf2(key)}`);
     const group = groups.get(key);
     if (group === void 0) groups.set(key, [loop.item(index)]);
@@ -20351,9 +21372,9 @@ function reduce(loop, initial) {
 }
 function itemsOf(collection, { budget }) {
   if (typeof collection !== "string") return Array.isArray(collection) ? collection : void 0;
-  const bytes = Buffer.from(collection);
-  budget.allocate(bytes.length);
-  return Array.from(bytes, int);
+  const bytes2 = Buffer.from(collection);
+  budget.allocate(bytes2.length);
+  return Array.from(bytes2, byte);
 }
 var bodies, Loop;
 var init_loops = __esm({
@@ -20361,6 +21382,7 @@ var init_loops = __esm({
     "use strict";
     init_arithmetic();
     init_comparison();
+    init_named();
     init_values();
     bodies = {
       all: (loop) => !some(loop, false),
@@ -20423,73 +21445,31 @@ var init_loops = __esm({
   }
 });
 
-// engine/expression/values/access.ts
-function member(object2, key, fail) {
-  if (object2 === null || object2 === void 0) {
-    return fail(`expected a map or an array before ${described(key)}, found nil; ?. yields nil instead`);
+// engine/expression/compile/known.ts
+function deciding(operands2, stop) {
+  const known2 = operands2.map(knownBool);
+  if (known2.includes(stop)) return stop;
+  const left = operands2.filter((_3, index) => known2[index] === void 0);
+  return left.length === 0 ? !stop : left;
+}
+function knownBool(node) {
+  if (node.kind === "literal") return typeof node.value === "boolean" ? node.value : void 0;
+  if (node.kind === "unary" && node.operator === "not") {
+    const value = knownBool(node.operand);
+    return value === void 0 ? void 0 : !value;
   }
-  if (Array.isArray(object2)) return item2(object2, key, fail);
-  if (typeof object2 === "string") return byte(object2, key, fail);
-  if (isMap(object2)) return own(object2, usable(object2, key, fail));
-  return fail(`expected a map or an array before ${described(key)}, found ${kindOf2(object2)}`);
+  if (node.kind === "binary" && node.operator === "==") return sameLiteral(node.left, node.right);
+  if (node.kind !== "logical") return void 0;
+  const left = deciding(node.operands, node.operator === "or");
+  return typeof left === "boolean" ? left : void 0;
 }
-function usable(map4, key, fail) {
-  if (typeof key === "string" || key === null || map4 instanceof Map) return key;
-  return fail(`the key of a map is a text, found ${kindOf2(key)}`);
+function sameLiteral(left, right) {
+  if (left.kind !== "literal" || right.kind !== "literal" || typeof left.value !== typeof right.value) return void 0;
+  return ["bigint", "string", "boolean"].includes(typeof left.value) ? left.value === right.value : void 0;
 }
-function described(key) {
-  return typeof key === "string" ? "a key" : "an index";
-}
-function item2(array2, key, fail) {
-  const index = truncated(key, fail);
-  const at2 = index < 0 ? array2.length + index : index;
-  return at2 >= 0 && at2 < array2.length ? array2[at2] ?? null : fail(`index ${index} is outside an array of ${array2.length}`);
-}
-function byte(text5, key, fail) {
-  const index = truncated(key, fail);
-  const found2 = byteAt(text5, index);
-  return found2 === void 0 ? fail(`index ${index} is outside the text`) : int(found2);
-}
-function truncated(value, fail) {
-  const number5 = typeof value === "bigint" ? Number(value) : typeof value === "number" ? Math.trunc(value) : void 0;
-  if (number5 === void 0) return fail(`expected a number as a position, found ${kindOf2(value)}`);
-  return Math.abs(number5) < 2 ** 63 ? number5 : fail("the position does not fit 64 bits");
-}
-function slice(object2, from, to2, fail, budget) {
-  if (!Array.isArray(object2) && typeof object2 !== "string") {
-    return fail(`expected an array or a text to slice, found ${kindOf2(object2)}`);
-  }
-  const first3 = from === void 0 ? 0 : truncated(from, fail);
-  const last2 = to2 === void 0 ? Infinity : truncated(to2, fail);
-  if (typeof object2 === "string") {
-    budget.make(object2.length);
-    return byteSlice(object2, first3, last2);
-  }
-  const [start, end2] = bounds(object2.length, first3, last2);
-  budget.step(end2 - start);
-  return object2.slice(start, end2);
-}
-function contained(needle, container, fail, budget) {
-  if (container === null || container === void 0) return false;
-  if (Array.isArray(container)) {
-    budget.step(container.length);
-    return container.some((candidate) => equal(candidate, needle, budget));
-  }
-  if (isMap(container)) return hasKey(container, usable(container, needle, fail));
-  return fail(`expected an array or a map after \`in\`, found ${kindOf2(container)}`);
-}
-function range(from, to2, fail, budget) {
-  const [first3, last2] = [truncated(from, fail), truncated(to2, fail)];
-  if (last2 < first3) return [];
-  budget.allocate(last2 - first3 + 1);
-  return Array.from({ length: last2 - first3 + 1 }, (_3, index) => int(first3 + index));
-}
-var init_access = __esm({
-  "engine/expression/values/access.ts"() {
+var init_known = __esm({
+  "engine/expression/compile/known.ts"() {
     "use strict";
-    init_comparison();
-    init_text();
-    init_values();
   }
 });
 
@@ -20552,53 +21532,6 @@ var init_members2 = __esm({
     init_access();
     init_field_path();
     init_methods();
-  }
-});
-
-// engine/expression/values/search.ts
-function isQuickSearch(text5, part2) {
-  return part2.length <= shortPart || text5.length * part2.length <= fewSteps;
-}
-function indexIn(text5, part2, from = 0) {
-  if (isQuickSearch(text5, part2)) return text5.indexOf(part2, from);
-  const found2 = search(
-    part2.length,
-    text5.length - from,
-    (place) => part2.charCodeAt(place),
-    (place) => text5.charCodeAt(from + place)
-  );
-  return found2 === -1 ? -1 : from + found2;
-}
-function lastIndexIn(text5, part2) {
-  if (isQuickSearch(text5, part2)) return text5.lastIndexOf(part2);
-  const [lastOfPart, lastOfText] = [part2.length - 1, text5.length - 1];
-  const found2 = search(
-    part2.length,
-    text5.length,
-    (place) => part2.charCodeAt(lastOfPart - place),
-    (place) => text5.charCodeAt(lastOfText - place)
-  );
-  return found2 === -1 ? -1 : text5.length - found2 - part2.length;
-}
-function search(partLength, textLength, part2, text5) {
-  const fallback = new Int32Array(partLength);
-  for (let place = 1, fits3 = 0; place < partLength; place += 1) {
-    while (fits3 > 0 && part2(place) !== part2(fits3)) fits3 = fallback[fits3 - 1];
-    if (part2(place) === part2(fits3)) fits3 += 1;
-    fallback[place] = fits3;
-  }
-  for (let place = 0, fits3 = 0; place < textLength; place += 1) {
-    while (fits3 > 0 && text5(place) !== part2(fits3)) fits3 = fallback[fits3 - 1];
-    if (text5(place) === part2(fits3)) fits3 += 1;
-    if (fits3 === partLength) return place - partLength + 1;
-  }
-  return -1;
-}
-var shortPart, fewSteps;
-var init_search = __esm({
-  "engine/expression/values/search.ts"() {
-    "use strict";
-    [shortPart, fewSteps] = [32, 1e6];
   }
 });
 
@@ -20713,8 +21646,13 @@ function field(name3) {
   return ({ record }) => read(record) ?? null;
 }
 function compileCall(compiler, node, scope) {
+  const detail = misuse(node, compiler.functions);
+  if (detail !== void 0) return () => compiler.fail(node)(detail);
   const definition = compiler.functions.get(node.name);
-  if (definition === void 0) throw new Error(`function ${node.name} passed the check and does not exist`);
+  if (definition === void 0 || predicates.has(node.name)) return compileLoop(compiler, node, scope);
+  const [first3] = node.args;
+  if (node.name === "len" && first3?.kind === "call" && first3.name === "filter")
+    return compileLoop(compiler, first3, scope, "count");
   const { frame } = compiler;
   const call2 = { fail: compiler.fail(node), budget: frame.budget, clock: () => frame.clock };
   const codes2 = node.args.map((argument, index) => {
@@ -20729,7 +21667,7 @@ function guarded(code18, wanted, fail, name3) {
     const value = code18(frame);
     if (typeof value === quick) return value;
     const kind2 = kindOf2(value);
-    return takes(wanted, kind2) ? value : fail(`${name3} expects ${expected(wanted)}, found ${kind2}`);
+    return takes(wanted, kind2) ? unnamedByte(value) : fail(`${name3} expects ${expected(wanted)}, found ${kind2}`);
   };
 }
 function applied2({ run }, call2, codes2) {
@@ -20752,9 +21690,11 @@ var init_compile = __esm({
     init_frame();
     init_field_path();
     init_loops();
+    init_known();
     init_members2();
     init_operations();
     init_predicates();
+    init_named();
     init_values();
     Compiler3 = class {
       source;
@@ -20799,7 +21739,7 @@ var init_compile = __esm({
           case "slice":
             return compileSlice(this, node, scope);
           case "call":
-            return predicates.has(node.name) ? compileLoop(this, node, scope) : compileCall(this, node, scope);
+            return compileCall(this, node, scope);
           case "conditional":
             return this.#conditional(node, scope);
           case "let":
@@ -20844,11 +21784,13 @@ var init_compile = __esm({
           return typeof found2 === "boolean" ? !found2 : fail(`\`not\` expects a bool, found ${kindOf2(found2)}`);
         };
       }
-      /** All operands except the last must be bool; nil ends an `and` with nil. The last one is returned as it is. */
-      #logical({ operator, operands }, scope) {
-        const codes2 = operands.map((operand2) => this.code(operand2, scope));
-        const fails = operands.map((operand2) => this.fail(operand2));
+      /** All operands except the last must be bool; nil ends an `and` with nil. The last one is returned as it is. Operands that are known are left out. */
+      #logical({ operator, operands: written2 }, scope) {
         const stop = operator === "or";
+        const operands2 = deciding(written2, stop);
+        if (typeof operands2 === "boolean") return () => operands2;
+        const codes2 = operands2.map((operand2) => this.code(operand2, scope));
+        const fails = operands2.map((operand2) => this.fail(operand2));
         const last2 = codes2.length - 1;
         const end2 = codes2[last2];
         return (frame) => {
@@ -20894,10 +21836,11 @@ var init_compile = __esm({
 });
 
 // engine/expression/check/environment.ts
-function environment(fields) {
+function environment(fields, integers2 = { kind: "integral" }) {
   const root = /* @__PURE__ */ new Map();
-  for (const { name: name3, type, required } of fields) {
-    declare(root, name3.split("."), required === false ? { ...types[type], orNil: true } : types[type]);
+  for (const { name: name3, type: declared, required } of fields) {
+    const type = declared === "int" || declared === "uint" ? integers2 : types[declared];
+    declare(root, name3.split("."), required === false ? { ...type, orNil: true } : type);
   }
   return typed(root);
 }
@@ -20941,797 +21884,10 @@ var init_environment = __esm({
     types = {
       string: text,
       bool,
-      int: { kind: "integral" },
-      uint: { kind: "integral" },
       float,
       array: arrayOf(unknown),
       map
     };
-  }
-});
-
-// engine/expression/functions/arrays.ts
-function end(index) {
-  return {
-    takes: ["items"],
-    gives: item3,
-    run: (_3, list3) => {
-      if (Array.isArray(list3)) return list3.at(index) ?? null;
-      const byte2 = typeof list3 === "string" ? byteAt(list3, index) : void 0;
-      return byte2 === void 0 ? null : int(byte2);
-    }
-  };
-}
-function take({ budget, fail }, list3, count) {
-  if (count < 0n) return fail("take expects a count of 0 or more, found a negative one");
-  const taken2 = list3.slice(0, Number(count));
-  budget.step(taken2.length);
-  return taken2;
-}
-function reverse({ budget }, list3) {
-  budget.allocate(list3.length);
-  return Array.from(list3).toReversed();
-}
-function uniq({ budget }, list3) {
-  const seen = /* @__PURE__ */ new Set();
-  const compared4 = [];
-  return Array.from(list3).filter((candidate) => {
-    budget.step(1);
-    if (typeof candidate === "object" && candidate !== null) {
-      budget.step(compared4.length);
-      if (compared4.some((other) => equal(candidate, other, budget))) return false;
-      compared4.push(candidate);
-      return true;
-    }
-    const key = typeof candidate === "bigint" && isSafe(candidate) ? Number(candidate) : candidate;
-    if (seen.has(key) && !Number.isNaN(key)) return false;
-    seen.add(key);
-    return true;
-  });
-}
-function isSafe(value) {
-  return Number.isSafeInteger(Number(value));
-}
-function concat({ budget }, ...lists) {
-  const joined = [];
-  for (const list3 of lists) {
-    budget.allocate(list3.length);
-    for (const value of list3) joined.push(value);
-  }
-  return joined;
-}
-function flatten(call2, list3, into2 = []) {
-  call2.budget.allocate(list3.length);
-  for (const value of list3) {
-    if (Array.isArray(value)) flatten(call2, value, into2);
-    else into2.push(value);
-  }
-  return into2;
-}
-function sort({ budget, fail }, list3, order3 = "asc") {
-  const direction = sortDirection(order3, fail);
-  if (list3 === null) return [];
-  if (!Array.isArray(list3)) return fail(`sort expects an array, found ${kindOf2(list3)}`);
-  budget.allocate(list3.length);
-  return Array.from(list3).toSorted((a, b3) => direction * ordered(a, b3, fail));
-}
-var anyArray, item3, arrayFunctions;
-var init_arrays = __esm({
-  "engine/expression/functions/arrays.ts"() {
-    "use strict";
-    init_comparison();
-    init_text();
-    init_types();
-    init_values();
-    anyArray = arrayOf(unknown);
-    item3 = ([list3]) => list3 === void 0 ? unknown : itemOf(list3);
-    arrayFunctions = {
-      first: end(0),
-      last: end(-1),
-      take: { takes: ["array", "int"], gives: ([list3]) => list3 ?? unknown, run: take },
-      reverse: { takes: ["array"], gives: anyArray, run: reverse },
-      uniq: { takes: ["array"], gives: anyArray, run: uniq },
-      concat: { takes: ["array"], rest: "array", gives: anyArray, run: concat },
-      flatten: { takes: ["array"], gives: anyArray, run: (call2, list3) => flatten(call2, list3) },
-      sort: { takes: ["items", "string"], optional: 1, gives: anyArray, run: sort }
-    };
-  }
-});
-
-// engine/expression/functions/numbers.ts
-function numbers(call2, name3, args, found2 = []) {
-  call2.budget.step(args.length);
-  for (const arg of args) {
-    if (Array.isArray(arg)) numbers(call2, name3, arg, found2);
-    else if (typeof arg === "number" || typeof arg === "bigint") found2.push(arg);
-    else call2.fail(`${name3} expects numbers and arrays of numbers, found ${kindOf2(arg)}`);
-  }
-  return found2;
-}
-function extreme(name3) {
-  const wanted = name3 === "min" ? -1 : 1;
-  return (call2, ...args) => {
-    const [only] = args;
-    if (args.length === 1 && !Array.isArray(only)) return only;
-    const found2 = numbers(call2, name3, args);
-    return found2.reduce((best, value) => {
-      return best === null || ordered(value, best, call2.fail) * wanted > 0 ? value : best;
-    }, null);
-  };
-}
-function rounding(round) {
-  return {
-    takes: ["number"],
-    gives: float,
-    run: (_3, value) => typeof value === "bigint" ? Number(value) : round(value)
-  };
-}
-function rounded(value) {
-  const whole4 = Math.trunc(value);
-  return Math.abs(value - whole4) >= 0.5 ? whole4 + Math.sign(value) : whole4;
-}
-function median(values3) {
-  const sorted = values3.toSorted((a, b3) => a - b3);
-  const middle = Math.floor(sorted.length / 2);
-  const upper2 = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper2 : ((sorted[middle - 1] ?? 0) + upper2) / 2;
-}
-function digitsOf(written2, fail) {
-  const found2 = /^([+-]?)(\d+)$/.exec(written2);
-  if (found2 === null) return fail("int expects a text of digits, found another text");
-  const [, sign2 = "", padded2 = ""] = found2;
-  const digits2 = padded2.replace(/^0+(?=\d)/, "");
-  const size = digits2.length > LONGEST_INTEGER ? 2n ** 64n : BigInt(digits2);
-  const value = sign2 === "-" ? -size : size;
-  return fits64(value) ? value : fail("int: the number in the text does not fit 64 bits");
-}
-function toInteger({ fail }, value) {
-  const known2 = wholeOf(value);
-  if (known2 !== void 0) return known2;
-  if (typeof value === "string") return digitsOf(value, fail);
-  if (typeof value === "bigint") return fits64(value) ? value : fail("int: the number does not fit 64 bits");
-  const whole4 = Math.trunc(value);
-  return Math.abs(whole4) < 2 ** 63 ? BigInt(whole4) : fail("int: the number does not fit 64 bits");
-}
-function toFloat({ fail }, value) {
-  if (typeof value !== "string") return Number(wholeOf(value) ?? value);
-  const read = readFloat(value);
-  return read ?? fail("float expects a text that is a number, found another text");
-}
-function readFloat(text5) {
-  const sign2 = text5.startsWith("-") ? -1 : 1;
-  const plain4 = text5.replace(/^[+-]/, "").toLowerCase().replaceAll(/(?<=[\dx])_(?=[\da-f])/g, "");
-  if (/^(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/.test(plain4)) {
-    const value = Number(plain4);
-    return Number.isFinite(value) ? sign2 * value : void 0;
-  }
-  const hex = /^0x([\da-f]*)(?:\.([\da-f]*))?p([+-]?\d+)$/.exec(plain4);
-  if (hex !== null && plain4[2] !== "p") return sign2 * hexadecimal(hex[1] ?? "", hex[2] ?? "", Number(hex[3]));
-  if (plain4 === "nan") return Number.NaN;
-  if (plain4 === "inf" || plain4 === "infinity") return sign2 * Infinity;
-  return void 0;
-}
-function hexadecimal(whole4, fraction2, exponent) {
-  return Number(`0x0${whole4}${fraction2}`) * 2 ** (exponent - 4 * fraction2.length);
-}
-function bits(combine) {
-  return { ...pair, run: (_3, a, b3) => wrapped(combine(a, b3)) };
-}
-function shift(move) {
-  return {
-    ...pair,
-    run: ({ fail }, value, places) => {
-      if (places < 0n) return fail("a shift by a negative number of bits");
-      return wrapped(move(value, places > 64n ? 64n : places));
-    }
-  };
-}
-var LONGEST_INTEGER, sameNumber2, numberFunctions, pair, bitFunctions;
-var init_numbers = __esm({
-  "engine/expression/functions/numbers.ts"() {
-    "use strict";
-    init_comparison();
-    init_types();
-    init_values();
-    LONGEST_INTEGER = 64;
-    sameNumber2 = ([type]) => type?.kind === "int" ? integer : unknown;
-    numberFunctions = {
-      abs: {
-        takes: ["number"],
-        gives: sameNumber2,
-        run: (_3, value) => {
-          if (typeof value !== "bigint" || !fits64(value)) return Math.abs(Number(value));
-          return wrapped(value < 0n ? -value : value);
-        }
-      },
-      ceil: rounding(Math.ceil),
-      floor: rounding(Math.floor),
-      round: rounding(rounded),
-      max: { takes: ["numbers"], rest: "numbers", gives: unknown, run: extreme("max") },
-      min: { takes: ["numbers"], rest: "numbers", gives: unknown, run: extreme("min") },
-      mean: {
-        takes: ["numbers"],
-        rest: "numbers",
-        gives: float,
-        run: (call2, ...args) => {
-          const found2 = numbers(call2, "mean", args);
-          return found2.length === 0 ? 0 : found2.reduce((total, value) => total + Number(value), 0) / found2.length;
-        }
-      },
-      median: {
-        takes: ["numbers"],
-        rest: "numbers",
-        gives: float,
-        run: (call2, ...args) => {
-          const found2 = numbers(call2, "median", args);
-          return found2.length === 0 ? 0 : median(found2.map(Number));
-        }
-      },
-      int: { takes: ["convertible"], gives: integer, run: toInteger },
-      float: { takes: ["convertible"], gives: float, run: toFloat }
-    };
-    pair = { takes: ["int", "int"], gives: integer };
-    bitFunctions = {
-      bitand: bits((a, b3) => a & b3),
-      bitor: bits((a, b3) => a | b3),
-      bitxor: bits((a, b3) => a ^ b3),
-      bitnand: bits((a, b3) => a & ~b3),
-      bitnot: { takes: ["int"], gives: integer, run: (_3, value) => ~value },
-      bitshl: shift((value, places) => value << places),
-      bitshr: shift((value, places) => value >> places),
-      bitushr: shift((value, places) => BigInt.asUintN(64, value) >> places)
-    };
-  }
-});
-
-// engine/event/exact-json.ts
-function parseExactly(text5) {
-  const marked = withMarks(text5, mark, wide, (token5) => !Number.isSafeInteger(Number(token5)));
-  return marked === text5 ? JSON.parse(text5) : withoutMarks(JSON.parse(marked));
-}
-function withMarks(text5, begin2, pattern4, isMeant) {
-  let marked = "";
-  let copied2 = 0;
-  let quote = text5.indexOf('"');
-  let outside = 0;
-  for (const { 0: token5, index } of text5.matchAll(pattern4)) {
-    while (quote !== -1 && quote < index) {
-      outside = endOfString(text5, quote);
-      quote = text5.indexOf('"', outside);
-    }
-    if (index < outside || !isMeant(token5)) continue;
-    marked += `${text5.slice(copied2, index)}"${begin2}${token5}"`;
-    copied2 = index + token5.length;
-  }
-  return copied2 === 0 ? text5 : marked + text5.slice(copied2);
-}
-function endOfString(text5, start) {
-  for (let end2 = text5.indexOf('"', start + 1); end2 !== -1; end2 = text5.indexOf('"', end2 + 1)) {
-    let first3 = end2;
-    while (text5[first3 - 1] === "\\") first3 -= 1;
-    if ((end2 - first3) % 2 === 0) return end2 + 1;
-  }
-  return text5.length;
-}
-function withoutMarks(root) {
-  if (isMarked(root)) return unmarked(root);
-  const open4 = [root];
-  for (let object2 = open4.pop(); object2 !== void 0; object2 = open4.pop()) {
-    for (const key of Object.keys(object2)) {
-      const value = object2[key];
-      if (isMarked(value)) object2[key] = unmarked(value);
-      else if (typeof value === "object" && value !== null) open4.push(value);
-    }
-  }
-  return root;
-}
-function isMarked(value) {
-  return typeof value === "string" && value.startsWith(mark);
-}
-function unmarked(value) {
-  return BigInt(value.slice(mark.length));
-}
-var import_node_crypto, mark, wide, beforeNumber, afterNumber;
-var init_exact_json = __esm({
-  "engine/event/exact-json.ts"() {
-    "use strict";
-    import_node_crypto = require("node:crypto");
-    mark = `${(0, import_node_crypto.randomUUID)()}:`;
-    wide = /(?<![\d.eE+-])-?[1-9]\d{15,79}(?![\d.eE]|\s*:)/g;
-    beforeNumber = new Set(Buffer.from(":,[ 	\n\r"));
-    afterNumber = new Set(Buffer.from(",}] 	\n\r"));
-  }
-});
-
-// engine/event/plain-numbers.ts
-function plainNumber(value) {
-  if (typeof value === "bigint") return value.toString();
-  if (!Number.isFinite(value)) return infinite(value);
-  const text5 = Object.is(value, -0) ? "-0" : String(value);
-  const exponent = text5.indexOf("e");
-  return exponent === -1 ? text5 : moved2(text5.slice(0, exponent), Number(text5.slice(exponent + 1)));
-}
-function infinite(value) {
-  return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
-}
-function moved2(digits2, places) {
-  const sign2 = digits2.startsWith("-") ? "-" : "";
-  const [whole4 = "", fraction2 = ""] = digits2.replace("-", "").split(".");
-  if (places >= 0) return sign2 + whole4 + fraction2.padEnd(places, "0");
-  return `${sign2}0.${"0".repeat(-places - whole4.length)}${whole4}${fraction2}`;
-}
-var init_plain_numbers = __esm({
-  "engine/event/plain-numbers.ts"() {
-    "use strict";
-  }
-});
-
-// engine/expression/values/printing.ts
-function printedFloat(value) {
-  if (!Number.isFinite(value)) return infinite(value);
-  const [mantissa = "", exponent = "0"] = value.toExponential().split("e");
-  const power2 = Number(exponent);
-  if (value === 0 || power2 >= -4 && power2 < 6) return plainNumber(value);
-  const digits2 = String(Math.abs(power2)).padStart(2, "0");
-  return `${mantissa}e${power2 < 0 ? "-" : "+"}${digits2}`;
-}
-function printed(value, budget) {
-  if (typeof value === "string") return value;
-  if (typeof value === "number") return printedFloat(value);
-  if (value === null || value === void 0) return "<nil>";
-  const named6 = textOf(value);
-  if (named6 !== void 0) return named6;
-  if (Array.isArray(value))
-    return collected(
-      "[",
-      value.map((item5) => printed(item5, budget)),
-      budget
-    );
-  if (!isMap(value)) return scalar(value);
-  const entries = pairs(value).map(([key, item5]) => `${printed(key, budget)}:${printed(item5, budget)}`);
-  return collected("map[", entries, budget);
-}
-function scalar(value) {
-  return typeof value === "boolean" || typeof value === "bigint" ? value.toString() : "";
-}
-function textOf(value) {
-  if (value instanceof Time) return timeText(value);
-  if (value instanceof Duration) return value.toString();
-  if (value instanceof Timezone || value instanceof Named) return value.name;
-  return void 0;
-}
-function collected(open4, parts, budget) {
-  budget.step(parts.length + 1);
-  const text5 = `${open4}${parts.join(" ")}]`;
-  budget.make(text5.length);
-  return text5;
-}
-function bare(value) {
-  if (typeof value === "string") return value;
-  if (typeof value === "boolean") return String(value);
-  return typeof value === "number" || typeof value === "bigint" ? plainNumber(value) : textOf(value) ?? "";
-}
-function writeJson(value, budget, fail, indent = "\n") {
-  budget.step(1);
-  if (typeof value === "string") return quotedText(value, budget);
-  if (typeof value === "number")
-    return Number.isFinite(value) ? JSON.stringify(value) : fail("JSON has no NaN and no infinity");
-  if (value === null || typeof value === "boolean" || typeof value === "bigint") return String(value);
-  const whole4 = wholeOf(value);
-  if (whole4 !== void 0) return whole4.toString();
-  if (value instanceof Time) return `"${rfc3339(value)}"`;
-  const inner = `${indent}  `;
-  if (Array.isArray(value)) {
-    return enclosed(
-      "[",
-      "]",
-      value.map((item5) => writeJson(item5, budget, fail, inner)),
-      indent
-    );
-  }
-  if (!isMap(value)) return fail(`toJSON cannot write a value of kind ${kindOf2(value)}`);
-  const members = pairs(value).map(([key, item5]) => {
-    if (typeof key !== "string") return fail(`JSON has texts as keys, found ${kindOf2(key)}`);
-    return `${quotedText(key, budget)}: ${writeJson(item5, budget, fail, inner)}`;
-  });
-  return enclosed("{", "}", members, indent);
-}
-function quotedText(text5, budget) {
-  budget.make(text5.length);
-  return JSON.stringify(Buffer.from(text5).toString()).replaceAll(
-    /[<>&\u2028\u2029]/g,
-    (found2) => escapes[found2] ?? found2
-  );
-}
-function enclosed(open4, close2, parts, indent) {
-  return parts.length === 0 ? open4 + close2 : `${open4}${indent}  ${parts.join(`,${indent}  `)}${indent}${close2}`;
-}
-function rfc3339(time2) {
-  return formatTime(time2, "2006-01-02T15:04:05.999999999Z07:00");
-}
-var escapes;
-var init_printing = __esm({
-  "engine/expression/values/printing.ts"() {
-    "use strict";
-    init_plain_numbers();
-    init_layouts();
-    init_named();
-    init_time();
-    init_values();
-    init_zones();
-    escapes = {
-      "<": String.raw`\u003c`,
-      ">": String.raw`\u003e`,
-      "&": String.raw`\u0026`,
-      "\u2028": String.raw`\u2028`,
-      "\u2029": String.raw`\u2029`
-    };
-  }
-});
-
-// engine/expression/functions/conversions.ts
-function len({ budget }, value) {
-  if (typeof value === "string") {
-    budget.read(value.length);
-    return int(characters(value));
-  }
-  return int(isMap(value) ? sizeOf(value) : value.length);
-}
-function fromJson({ budget, fail }, source) {
-  budget.make(source.length);
-  try {
-    const value = parseExactly(source);
-    if (isFinite2(value)) return value;
-  } catch (error2) {
-    if (!(error2 instanceof SyntaxError)) throw error2;
-  }
-  return fail("fromJSON expects a text that is JSON, found another text");
-}
-function isFinite2(root) {
-  const open4 = [root];
-  while (open4.length > 0) {
-    const value = open4.pop();
-    if (value === Infinity || value === -Infinity) return false;
-    if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) open4.push(inner);
-  }
-  return true;
-}
-function fromBase64({ budget, fail }, source) {
-  budget.make(source.length);
-  const encoded = source.replaceAll(/[\r\n]/g, "");
-  const isValid2 = encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded);
-  return isValid2 ? Buffer.from(encoded, "base64").toString() : fail("fromBase64 expects base64 with padding, found another text");
-}
-var typeNames, conversionFunctions;
-var init_conversions = __esm({
-  "engine/expression/functions/conversions.ts"() {
-    "use strict";
-    init_exact_json();
-    init_printing();
-    init_text();
-    init_types();
-    init_values();
-    typeNames = {
-      time: "time.Time",
-      duration: "time.Duration",
-      timezone: "unknown",
-      month: "time.Month",
-      weekday: "time.Weekday"
-    };
-    conversionFunctions = {
-      len: { takes: ["sized"], gives: integer, run: len },
-      type: { takes: ["any"], gives: text, run: (_3, value) => typeNames[kindOf2(value)] ?? kindOf2(value) },
-      string: { takes: ["any"], gives: text, run: ({ budget }, value) => printed(value, budget) },
-      toJSON: { takes: ["any"], gives: text, run: ({ budget, fail }, value) => writeJson(value, budget, fail) },
-      fromJSON: { takes: ["string"], gives: unknown, run: fromJson },
-      toBase64: {
-        takes: ["string"],
-        gives: text,
-        run: ({ budget }, value) => {
-          budget.make(value.length);
-          return Buffer.from(value).toString("base64");
-        }
-      },
-      fromBase64: { takes: ["string"], gives: text, run: fromBase64 }
-    };
-  }
-});
-
-// engine/expression/functions/maps.ts
-function listed(make2, gives = arrayOf(unknown)) {
-  return {
-    takes: ["map"],
-    gives,
-    run: ({ budget }, map4) => {
-      const found2 = pairs(map4);
-      budget.step(found2.length);
-      return found2.map(make2);
-    }
-  };
-}
-function fromPairs({ budget, fail }, list3) {
-  const made3 = /* @__PURE__ */ new Map();
-  budget.step(list3.length);
-  for (const pair2 of list3) {
-    if (!Array.isArray(pair2) || pair2.length !== 2)
-      return fail(`fromPairs expects arrays of two, found ${kindOf2(pair2)}`);
-    const [key, value] = pair2;
-    if (typeof key === "object" && key !== null) return fail(`a key is a text, number or bool, found ${kindOf2(key)}`);
-    made3.set(key, value);
-  }
-  return made3;
-}
-function get({ fail }, container, key) {
-  if (container === null) return null;
-  if (isMap(container)) return member(container, key, fail);
-  const index = truncated(key, fail);
-  if (Array.isArray(container)) return container.at(index) ?? null;
-  const byte2 = byteAt(container, index);
-  return byte2 === void 0 ? null : int(byte2);
-}
-var mapFunctions;
-var init_maps = __esm({
-  "engine/expression/functions/maps.ts"() {
-    "use strict";
-    init_access();
-    init_text();
-    init_types();
-    init_values();
-    mapFunctions = {
-      keys: listed(([key]) => key, arrayOf(text)),
-      values: listed(([, value]) => value),
-      toPairs: listed((pair2) => pair2),
-      fromPairs: { takes: ["array"], gives: { kind: "map", item: unknown }, run: fromPairs },
-      get: {
-        takes: ["container", "any"],
-        gives: ([container]) => container?.kind === "array" || container?.item !== void 0 ? itemOf(container) : unknown,
-        run: get
-      }
-    };
-  }
-});
-
-// engine/expression/functions/texts.ts
-function onText(change) {
-  return {
-    takes: ["string"],
-    gives: text,
-    run: ({ budget }, value) => {
-      budget.make(value.length);
-      return change(value);
-    }
-  };
-}
-function onTwo(run, gives = bool) {
-  return {
-    takes: ["string", "string"],
-    gives,
-    run: ({ budget }, value, other) => {
-      budget.read(value.length);
-      return run(value, other);
-    }
-  };
-}
-function trimSet(value, set) {
-  const unwanted = new Set(set);
-  const characters2 = Array.from(value);
-  let start = 0;
-  let end2 = characters2.length;
-  while (start < end2 && unwanted.has(characters2[start] ?? "")) start += 1;
-  while (end2 > start && unwanted.has(characters2[end2 - 1] ?? "")) end2 -= 1;
-  return characters2.slice(start, end2).join("");
-}
-function splitText(value, separator, limit2, keep = false) {
-  if (limit2 === 0) return [];
-  const most3 = limit2 < 0 ? Infinity : limit2;
-  if (separator === "") return splitCharacters(value, most3);
-  const parts = [];
-  let start = 0;
-  for (let at2 = indexIn(value, separator); at2 !== -1 && parts.length < most3 - 1; at2 = indexIn(value, separator, start)) {
-    parts.push(value.slice(start, keep ? at2 + separator.length : at2));
-    start = at2 + separator.length;
-  }
-  parts.push(value.slice(start));
-  return parts;
-}
-function splitCharacters(value, most3) {
-  const characters2 = Array.from(value);
-  if (characters2.length <= most3) return characters2;
-  return [...characters2.slice(0, most3 - 1), characters2.slice(most3 - 1).join("")];
-}
-function splitting(keep) {
-  return ({ budget, fail }, value, separator, limit2 = -1n) => {
-    const parts = splitText(value, separator, truncated(limit2, fail), keep);
-    budget.step(parts.length);
-    budget.make(value.length);
-    return textList(parts);
-  };
-}
-function replaced({ budget }, value, old, fresh, limit2) {
-  const isQuick = isQuickSearch(value, old);
-  if (limit2 < 0 && old !== "" && isQuick && value.length * fresh.length <= QUICK && !fresh.includes("$")) {
-    budget.make(value.length * (1 + fresh.length));
-    return value.replaceAll(old, fresh);
-  }
-  const parts = old !== "" && isQuick ? value.split(old) : splitText(value, old, -1);
-  const places = old === "" ? parts.length + 1 : parts.length - 1;
-  const count = limit2 < 0 ? places : Math.min(limit2, places);
-  budget.make(value.length + count * fresh.length);
-  if (old === "") return interspersed(parts, fresh, count);
-  const rest = parts.slice(count + 1).map((part2) => old + part2);
-  return parts.slice(0, count + 1).join(fresh) + rest.join("");
-}
-function interspersed(characters2, fresh, count) {
-  const changed = characters2.map((character, index) => index < count ? fresh + character : character).join("");
-  return count > characters2.length ? changed + fresh : changed;
-}
-function repeat2({ budget, fail }, value, times) {
-  const count = truncated(times, fail);
-  if (count < 0) return fail("repeat expects a count of 0 or more, found a negative one");
-  budget.allocate(value.length * count);
-  return value.repeat(count);
-}
-function join({ budget, fail }, items, separator = "") {
-  const texts = items;
-  let length = 0;
-  budget.step(texts.length);
-  for (const item5 of texts) {
-    if (typeof item5 !== "string") return fail(`join expects an array of texts, found ${kindOf2(item5)} in it`);
-    length += item5.length + separator.length;
-  }
-  budget.make(length);
-  return texts.join(separator);
-}
-var QUICK, textFunctions;
-var init_texts = __esm({
-  "engine/expression/functions/texts.ts"() {
-    "use strict";
-    init_access();
-    init_search();
-    init_text();
-    init_types();
-    init_values();
-    QUICK = 65536;
-    textFunctions = {
-      trim: {
-        takes: ["string", "string"],
-        optional: 1,
-        gives: text,
-        run: ({ budget }, value, set) => {
-          budget.make(value.length);
-          return set === void 0 ? trimmed(value) : trimSet(value, set);
-        }
-      },
-      trimPrefix: {
-        takes: ["string", "string"],
-        optional: 1,
-        gives: text,
-        run: (_3, value, prefix = " ") => {
-          const whole4 = value;
-          return whole4.startsWith(prefix) ? whole4.slice(prefix.length) : whole4;
-        }
-      },
-      trimSuffix: {
-        takes: ["string", "string"],
-        optional: 1,
-        gives: text,
-        run: (_3, value, suffix = " ") => {
-          const whole4 = value;
-          return whole4.endsWith(suffix) ? whole4.slice(0, whole4.length - suffix.length) : whole4;
-        }
-      },
-      upper: onText(upper),
-      lower: onText(lower),
-      split: { takes: ["string", "string", "position"], optional: 1, gives: arrayOf(text), run: splitting(false) },
-      splitAfter: { takes: ["string", "string", "position"], optional: 1, gives: arrayOf(text), run: splitting(true) },
-      replace: {
-        takes: ["string", "string", "string", "position"],
-        optional: 1,
-        gives: text,
-        run: (call2, value, old, fresh, limit2 = -1n) => {
-          return replaced(call2, value, old, fresh, truncated(limit2, call2.fail));
-        }
-      },
-      repeat: { takes: ["string", "position"], gives: text, run: repeat2 },
-      join: { takes: ["array", "string"], optional: 1, gives: text, run: join },
-      indexOf: onTwo((value, other) => int(bytePosition(value, indexIn(value, other))), integer),
-      lastIndexOf: onTwo((value, other) => int(bytePosition(value, lastIndexIn(value, other))), integer),
-      hasPrefix: onTwo((value, other) => value.startsWith(other)),
-      hasSuffix: onTwo((value, other) => value.endsWith(other))
-    };
-  }
-});
-
-// engine/expression/functions/times.ts
-function named2(name3, { fail }) {
-  return Timezone.named(name3) ?? fail("expected the name of a time zone such as Europe/Berlin, found another text");
-}
-function date(call2, ...args) {
-  const [first3] = args;
-  const given4 = first3 instanceof Timezone ? first3 : void 0;
-  const [source, layout, name3] = given4 === void 0 ? args : args.slice(1);
-  for (const value of [source, layout ?? "", name3 ?? ""]) {
-    if (typeof value !== "string") return call2.fail(`date expects texts, found ${kindOf2(value)}`);
-  }
-  if (typeof layout === "string" && layout.length > LONGEST_LAYOUT)
-    return call2.fail("the layout is too long for a date");
-  call2.budget.read(source.length);
-  const where = name3 === void 0 ? given4 : named2(name3, call2);
-  const tried = layout === void 0 ? layouts : [layout];
-  for (const candidate of tried) {
-    const found2 = parseTime(source, candidate, where);
-    if (found2 !== void 0) return found2;
-  }
-  return call2.fail(
-    layout === void 0 ? "date does not know the format of the text" : "the text does not fit the layout"
-  );
-}
-function parseDuration2(text5, fail) {
-  if (text5.length > longestDuration)
-    return fail("expected a duration such as 1h30m, found a text that is too long for one");
-  const nanoseconds = text5.includes("d") ? void 0 : parseDuration(text5);
-  if (nanoseconds !== void 0) return new Duration(nanoseconds);
-  return fail("expected a duration such as 1h30m or 250ms (units: ns us ms s m h), found another text");
-}
-var layouts, LONGEST_LAYOUT, timeFunctions, longestDuration;
-var init_times = __esm({
-  "engine/expression/functions/times.ts"() {
-    "use strict";
-    init_layouts();
-    init_time();
-    init_types();
-    init_values();
-    init_zones();
-    init_duration();
-    layouts = [
-      "2006-01-02",
-      "15:04:05",
-      "2006-01-02 15:04:05",
-      "2006-01-02T15:04:05Z07:00",
-      "02 Jan 06 15:04 MST",
-      "Monday, 02-Jan-06 15:04:05 MST",
-      "Mon, 02 Jan 2006 15:04:05 MST"
-    ];
-    LONGEST_LAYOUT = 200;
-    timeFunctions = {
-      now: {
-        takes: ["zone"],
-        optional: 1,
-        gives: time,
-        run: ({ clock }, where) => {
-          const now = Time.fromMilliseconds(clock());
-          return where === void 0 ? now : new Time(now.nanoseconds, where);
-        }
-      },
-      date: { takes: ["any", "any", "any"], optional: 2, gives: time, run: date },
-      duration: { takes: ["string"], gives: duration, run: ({ fail }, value) => parseDuration2(value, fail) },
-      timezone: { takes: ["string"], gives: zone, run: (call2, name3) => named2(name3, call2) }
-    };
-    longestDuration = 64;
-  }
-});
-
-// engine/expression/functions/builtins.ts
-var builtins;
-var init_builtins = __esm({
-  "engine/expression/functions/builtins.ts"() {
-    "use strict";
-    init_catalog();
-    init_arrays();
-    init_numbers();
-    init_conversions();
-    init_maps();
-    init_texts();
-    init_times();
-    builtins = catalog(
-      textFunctions,
-      numberFunctions,
-      conversionFunctions,
-      arrayFunctions,
-      mapFunctions,
-      timeFunctions,
-      bitFunctions
-    );
   }
 });
 
@@ -22328,12 +22484,12 @@ var init_parser = __esm({
         if (family === "binary") {
           return this.make({ kind: "binary", operator, left, right, ...span });
         }
-        const operands = left.kind === "logical" && left.operator === operator ? left.operands : [left];
-        return this.make({ kind: "logical", operator, operands: [...operands, right], ...span });
+        const operands2 = left.kind === "logical" && left.operator === operator ? left.operands : [left];
+        return this.make({ kind: "logical", operator, operands: [...operands2, right], ...span });
       }
       /** `a < b <= c` */
       #comparison(first3) {
-        const operands = [first3];
+        const operands2 = [first3];
         const operators = [];
         for (; ; ) {
           const token5 = this.cursor.current;
@@ -22341,9 +22497,9 @@ var init_parser = __esm({
           if (operator?.family !== "comparator") break;
           this.cursor.take();
           operators.push(operator.is);
-          operands.push(this.expression(operator.level + 1));
+          operands2.push(this.expression(operator.level + 1));
         }
-        return this.make({ kind: "comparison", operators, operands, start: first3.start, end: this.cursor.end });
+        return this.make({ kind: "comparison", operators, operands: operands2, start: first3.start, end: this.cursor.end });
       }
       #piped(left) {
         const name3 = this.cursor.expectKind("name", "the name of a function after `|`");
@@ -22375,7 +22531,7 @@ function compileFilter(expression, fields, limit2 = new CompileBudget()) {
   const whole4 = { start: 0, end: expression.length };
   if (expression.trim() === "") throw new ExpressionError("compile", expression, whole4, "the expression is blank");
   const root = parse(expression);
-  const { type, warnings } = check(root, expression, builtins, environment(fields), limit2);
+  const { type, warnings } = check(root, expression, builtins, environment(fields, float), limit2);
   if (type.kind !== "bool" && type.kind !== "unknown") {
     throw new ExpressionError("compile", expression, root, `a filter is a bool, found ${named(type)}`);
   }
@@ -22556,6 +22712,7 @@ var init_output_types = __esm({
     "use strict";
     init_numbers();
     init_plain_numbers();
+    init_named();
     init_printing();
     init_time();
     init_values();
@@ -22587,6 +22744,7 @@ var init_output_types = __esm({
       if (typeof value === "boolean") return value;
       if (value === null) return null;
       if (typeof value === "number" || typeof value === "bigint") return Number(value) !== 0;
+      if (isByte(value)) return value.value !== 0n;
       const truth = typeof value === "string" ? truths.get(value) : void 0;
       return truth ?? fail(misfit("bool", value));
     };
@@ -22615,11 +22773,11 @@ function decoded(encoded) {
   const spaced2 = encoded.replaceAll("+", " ");
   if (!spaced2.includes("%")) return spaced2;
   if (/%(?![\da-fA-F]{2})/.test(spaced2)) return void 0;
-  const bytes = [];
+  const bytes2 = [];
   for (const [part2] of spaced2.matchAll(/(?:%[\da-fA-F]{2})+|[^%]+/g)) {
-    bytes.push(part2.startsWith("%") ? Buffer.from(part2.replaceAll("%", ""), "hex") : Buffer.from(part2));
+    bytes2.push(part2.startsWith("%") ? Buffer.from(part2.replaceAll("%", ""), "hex") : Buffer.from(part2));
   }
-  return Buffer.concat(bytes).toString();
+  return Buffer.concat(bytes2).toString();
 }
 function queryPairs(query) {
   const found2 = [];
@@ -22753,13 +22911,9 @@ function onTexts(count, gives, run) {
 function unlessEmpty(test) {
   return onTexts(2, bool, (_3, value, other) => value !== "" && test(value, other));
 }
-function unreadable(name3, value, fail) {
-  return fail(`${name3} cannot read a ${kindOf2(value)}`);
-}
 function toInt({ fail }, value) {
   const known2 = wholeOf(value);
   if (known2 !== void 0) return known2;
-  if (textOf(value) !== void 0) return unreadable("toInt", value, fail);
   if (typeof value === "bigint") return fits64(value) ? value : fail("toInt: the number does not fit 64 bits");
   const written2 = bare(value);
   const digits2 = /^[+-]?0*(\d{1,19})$/.test(written2);
@@ -22769,22 +22923,19 @@ function toInt({ fail }, value) {
 function floorOf(value) {
   return Number.isFinite(value) ? BigInt(Math.floor(value)) : void 0;
 }
-function toFloat3({ fail }, value) {
+function toFloat3(_3, value) {
   const known2 = wholeOf(value);
   if (known2 !== void 0) return Number(known2);
-  if (textOf(value) !== void 0) return unreadable("toFloat", value, fail);
   return readFloat(bare(value)) ?? 0;
 }
-function toDate({ fail }, value) {
+function toDate(_3, value) {
   if (value instanceof Time) return formatTime(new Time(value.nanoseconds), "2006-01-02");
-  if (textOf(value) !== void 0) return unreadable("toDate", value, fail);
   if (typeof value !== "number" && typeof value !== "bigint") return 0n;
   const milliseconds = Math.trunc(Number(value)) * 1e3;
   return Math.abs(milliseconds) <= 864e13 ? formatTime(Time.fromMilliseconds(milliseconds), "2006-01-02") : 0n;
 }
-function parseIso({ budget, fail }, value) {
+function parseIso({ budget }, value) {
   if (value instanceof Time) return int(value.unix);
-  if (textOf(value) !== void 0) return unreadable("parseISO8601", value, fail);
   const written2 = bare(value);
   budget.make(written2.length);
   for (const layout of isoLayouts) {
@@ -22813,15 +22964,13 @@ function anyKey(test) {
     }
   };
 }
-function keys({ budget, fail }, map4) {
-  if (textOf(map4) !== void 0) return unreadable("keys", map4, fail);
+function keys({ budget }, map4) {
   if (!isMap(map4)) return [];
   const found2 = pairs(map4).map(([key]) => key);
   budget.step(found2.length);
   return found2;
 }
-function join2({ budget, fail }, list3, separator) {
-  if (textOf(list3) !== void 0) return unreadable("join", list3, fail);
+function join2({ budget }, list3, separator) {
   if (!Array.isArray(list3)) return "";
   budget.step(list3.length);
   const texts = Array.from(list3, bare);
@@ -23820,10 +23969,10 @@ function withLowerPercents(text5) {
   return text5.replaceAll(/%[0-9A-F]{2}/g, (one2) => one2.toLowerCase());
 }
 function base64Parts(secret2) {
-  const bytes = Buffer.from(secret2);
+  const bytes2 = Buffer.from(secret2);
   const parts = [0, 1, 2].map((before) => {
-    const text5 = Buffer.concat([Buffer.alloc(before), bytes]).toString("base64").replaceAll("=", "");
-    const isCut = (before + bytes.length) % 3 !== 0;
+    const text5 = Buffer.concat([Buffer.alloc(before), bytes2]).toString("base64").replaceAll("=", "");
+    const isCut = (before + bytes2.length) % 3 !== 0;
     return text5.slice(Math.ceil(before * 8 / 6), isCut ? -1 : void 0);
   });
   const long = parts.filter((part2) => part2.length >= fewestOfBase64);
@@ -24304,7 +24453,7 @@ function* filters(document2) {
     const found2 = compiled2(() => compileFilter(expression.text ?? "", fields, document2.document.compileBudget));
     if (found2 instanceof ExpressionError) {
       yield unfit(expression, found2, `over the fields of ${feed.name} that is true or false`);
-    } else for (const warning2 of found2.warnings) yield unfitBranch(expression, warning2);
+    } else for (const warning2 of found2.warnings) yield doubtful(expression, warning2);
   }
 }
 function* outputs(document2) {
@@ -24327,7 +24476,7 @@ function* judged(expressions, fields, what) {
   for (const found2 of checkTransforms(list3, fields, first3.document.compileBudget)) {
     const view = expressions[at2] ?? first3;
     if (found2 instanceof ExpressionError) yield unfit(view, found2, what);
-    else for (const warning2 of found2.warnings) yield unfitBranch(view, warning2);
+    else for (const warning2 of found2.warnings) yield doubtful(view, warning2);
     at2 += 1;
   }
 }
@@ -24342,7 +24491,13 @@ function unfit(expression, error2, what) {
     suggestion: inHours(error2)
   });
 }
-function unfitBranch(expression, warning2) {
+function doubtful(expression, warning2) {
+  if (warning2.cause instanceof MisspeltField) {
+    return expression.problemInside(warning2.offset, "EXPRESSION_FIELD", {
+      expected: "a declared field",
+      found: printable2(sentence(warning2, expression.text ?? ""), longestMessage)
+    });
+  }
   return expression.problemInside(warning2.offset, "EXPRESSION_BRANCH", {
     expected: "code that can run",
     found: printable2(`an error where it runs: ${sentence(warning2, expression.text ?? "")}`, longestMessage)
@@ -25621,12 +25776,11 @@ function inQuotes(parentSchema, data) {
 }
 function unknownKey(document2, path2, key, error2) {
   const known2 = Object.keys(error2.parentSchema?.["properties"] ?? {});
-  const merge = key === "<<" ? "YAML 1.2 has no merge keys: write the fields out, or use an alias for the whole value" : void 0;
   return problem("UNKNOWN_KEY", document2.keyPlace([...path2, key]), {
     path: [...path2, key],
     expected: `one of the keys ${known2.join(", ")}`,
     found: `the key "${printable2(key)}"`,
-    suggestion: merge ?? elsewhere(path2, key) ?? didYouMean(key, known2)
+    suggestion: elsewhere(path2, key) ?? didYouMean(key, known2)
   });
 }
 function elsewhere(path2, key) {
@@ -25946,16 +26100,16 @@ var init_shared_groups = __esm({
         const id = pipelineIdOf(claims);
         const [other] = membersOf(claims).flatMap((member2) => this.#otherThan(id, member2));
         if (other === void 0 || id === void 0) return [];
-        const isNamed = claims.group.text !== void 0;
-        const { path: path2, place, text: text5 } = isNamed ? claims.group : claims.id;
+        const isNamed2 = claims.group.text !== void 0;
+        const { path: path2, place, text: text5 } = isNamed2 ? claims.group : claims.id;
         const { file, line: line2 } = (other.group.text === void 0 ? other.id : other.group).place;
         const group = printable2(groupOf(claims, id));
         return [
           problem("SHARED_GROUP", place, {
             path: path2,
-            expected: `${isNamed ? "a consumer group that" : "an id whose consumer group"} no other pipeline of this cluster has`,
-            found: `${isNamed ? `"${group}"` : `"${printable2(text5 ?? "")}" with ${group}`}, as ${file}:${line2}`,
-            suggestion: `neither is applied: give the newer one another ${isNamed ? "consumer_group" : "pipeline_id"}`
+            expected: `${isNamed2 ? "a consumer group that" : "an id whose consumer group"} no other pipeline of this cluster has`,
+            found: `${isNamed2 ? `"${group}"` : `"${printable2(text5 ?? "")}" with ${group}`}, as ${file}:${line2}`,
+            suggestion: `neither is applied: give the newer one another ${isNamed2 ? "consumer_group" : "pipeline_id"}`
           })
         ];
       }
@@ -27124,9 +27278,9 @@ var require_ignore = __commonJS({
 function rulesAmong(files) {
   return files.filter(({ path: path2 }) => path2.slice(path2.lastIndexOf("/") + 1) === ignoreFile);
 }
-function pathsIgnoredBy({ path: path2, bytes }, paths) {
+function pathsIgnoredBy({ path: path2, bytes: bytes2 }, paths) {
   const folder = path2.slice(0, -ignoreFile.length);
-  const lines2 = Buffer.from(bytes.subarray(0, mostBytes)).toString("utf8").split(/\r?\n/).filter(isBounded);
+  const lines2 = Buffer.from(bytes2.subarray(0, mostBytes)).toString("utf8").split(/\r?\n/).filter(isBounded);
   const below = paths.filter((one2) => one2 !== path2 && one2.startsWith(folder));
   if (lines2.length * below.length > mostTries) return "costly";
   const patterns = (0, import_ignore.default)().add(lines2);
@@ -27454,9 +27608,9 @@ function withVariables(document2, variables) {
     for (const one2 of wrong) problems.push(one2);
     if (wrong.length > 0) return scalar3;
     const value = text5.replaceAll(references, (spelled3, name3) => variables.get(name3 ?? "") ?? spelled3);
-    const isWhole = found2[0]?.[0] === text5;
+    const isWhole2 = found2[0]?.[0] === text5;
     const made3 = { ...scalar3, value, variables: [...new Set(found2.map(([, name3 = ""]) => name3))] };
-    return isWhole ? typed2(made3, value, typesAt(path2)) : made3;
+    return isWhole2 ? typed2(made3, value, typesAt(path2)) : made3;
   });
   return problems.length === 0 ? replaced3 : replaced3.with(problems);
 }
@@ -28006,9 +28160,9 @@ function representYamlBinary(object2) {
   for (let index = 0; index < object2.length; index++) binary3 += String.fromCharCode(object2[index]);
   return btoa(binary3);
 }
-function makeUtcDate(year, month2, day, hour2 = 0, minute = 0, second = 0, fraction2 = 0) {
-  const date2 = new Date(Date.UTC(year, month2, day, hour2, minute, second, fraction2));
-  date2.setUTCFullYear(year, month2, day);
+function makeUtcDate(year, month3, day, hour2 = 0, minute = 0, second = 0, fraction2 = 0) {
+  const date2 = new Date(Date.UTC(year, month3, day, hour2, minute, second, fraction2));
+  date2.setUTCFullYear(year, month3, day);
   return date2;
 }
 function resolveYamlTimestamp(source) {
@@ -28016,11 +28170,11 @@ function resolveYamlTimestamp(source) {
   if (match3 === null) match3 = YAML_TIMESTAMP_REGEXP.exec(source);
   if (match3 === null) return NOT_RESOLVED;
   const year = +match3[1];
-  const month2 = +match3[2] - 1;
+  const month3 = +match3[2] - 1;
   const day = +match3[3];
   if (!match3[4]) {
-    const date3 = makeUtcDate(year, month2, day);
-    if (date3.getUTCFullYear() !== year || date3.getUTCMonth() !== month2 || date3.getUTCDate() !== day) return NOT_RESOLVED;
+    const date3 = makeUtcDate(year, month3, day);
+    if (date3.getUTCFullYear() !== year || date3.getUTCMonth() !== month3 || date3.getUTCDate() !== day) return NOT_RESOLVED;
     return date3;
   }
   const hour2 = +match3[4];
@@ -28033,8 +28187,8 @@ function resolveYamlTimestamp(source) {
     while (value.length < 3) value += "0";
     fraction2 = +value;
   }
-  const date2 = makeUtcDate(year, month2, day, hour2, minute, second, fraction2);
-  if (date2.getUTCFullYear() !== year || date2.getUTCMonth() !== month2 || date2.getUTCDate() !== day) return NOT_RESOLVED;
+  const date2 = makeUtcDate(year, month3, day, hour2, minute, second, fraction2);
+  if (date2.getUTCFullYear() !== year || date2.getUTCMonth() !== month3 || date2.getUTCDate() !== day) return NOT_RESOLVED;
   if (match3[9]) {
     const offsetHour = +match3[10];
     const offsetMinute = +(match3[11] || 0);
@@ -28850,14 +29004,14 @@ function readTagProperty(state, props, inFlow) {
   if (props.tagStart !== NO_RANGE$1) throwError(state, "duplication of a tag property");
   const start = state.position;
   let isVerbatim = false;
-  let isNamed = false;
+  let isNamed2 = false;
   let tagHandle = "!";
   let ch = state.input.charCodeAt(++state.position);
   if (ch === 60) {
     isVerbatim = true;
     ch = state.input.charCodeAt(++state.position);
   } else if (ch === 33) {
-    isNamed = true;
+    isNamed2 = true;
     tagHandle = "!!";
     ch = state.input.charCodeAt(++state.position);
   }
@@ -28871,10 +29025,10 @@ function readTagProperty(state, props, inFlow) {
   } else {
     while (ch !== 0 && !isWsOrEol(ch) && !(inFlow && isFlowIndicator(ch))) {
       if (ch === 33) {
-        if (!isNamed) {
+        if (!isNamed2) {
           tagHandle = state.input.slice(suffixStart - 1, state.position + 1);
           if (!PATTERN_TAG_HANDLE.test(tagHandle)) throwError(state, "named tag handle cannot contain such characters");
-          isNamed = true;
+          isNamed2 = true;
           suffixStart = state.position + 1;
         } else throwError(state, "tag suffix cannot contain exclamation marks");
       }
@@ -30304,6 +30458,15 @@ function parseYaml(source) {
     throw error2;
   }
 }
+function withMerged(entries, merged) {
+  const [all, keys2] = [[...entries], new Set(entries.map(({ key }) => key))];
+  for (const entry3 of merged) {
+    if (keys2.has(entry3.key)) continue;
+    keys2.add(entry3.key);
+    all.push(entry3);
+  }
+  return all;
+}
 function syntaxProblem(source, error2) {
   const at2 = Math.min(error2.mark?.position ?? 0, source.text.length);
   if (error2.reason.startsWith("nesting exceeded")) {
@@ -30401,13 +30564,27 @@ var init_parse_yaml = __esm({
       }
       #entries() {
         const entries = [];
-        for (let key = this.#node(); key !== void 0; key = this.#node()) {
+        const merged = [];
+        for (let isMerge = this.#isMerge, key = this.#node(); key !== void 0; isMerge = this.#isMerge, key = this.#node()) {
           if (key.kind !== "scalar") this.#refuse("YAML_SYNTAX", key.at, "a text as key", `a ${key.kind}`);
           const value = this.#node();
-          if (value !== void 0) entries.push({ key: String(key.value), at: Math.max(key.at, 0), value });
+          if (value === void 0) continue;
+          if (isMerge) merged.push(...this.#toMerge(value, key.at));
+          else entries.push({ key: String(key.value), at: Math.max(key.at, 0), value });
         }
         this.#next += 1;
-        return entries;
+        return merged.length === 0 ? entries : withMerged(entries, merged);
+      }
+      /** Whether the next node is a merge key: `<<` without quotes, as YAML 1.1 and most tools have it. */
+      get #isMerge() {
+        const event = this.#events[this.#next];
+        return event?.type === EVENT_ID.SCALAR && event.style === SCALAR_STYLE.PLAIN && this.#source.text.slice(event.valueStart, event.valueEnd) === "<<";
+      }
+      /** The entries of a mapping, or of a list of mappings. */
+      #toMerge(value, at2) {
+        return (value.kind === "list" ? value.items : [value]).flatMap(
+          (one2) => one2.kind === "map" ? one2.entries : this.#refuse("YAML_SYNTAX", at2, "a mapping, or a list of mappings, to merge by <<", `a ${one2.kind}`)
+        );
       }
       #alias(event) {
         const name3 = this.#source.text.slice(event.anchorStart, event.anchorEnd);
@@ -30467,17 +30644,17 @@ var init_parse_yaml = __esm({
 });
 
 // reconciler/language/source-text.ts
-function decode({ path: path2, bytes }) {
+function decode({ path: path2, bytes: bytes2 }) {
   const start = { file: path2, line: 1, column: 1 };
-  if (bytes.length > maxFileBytes) {
-    const found2 = bytes.length === maxFileBytes + 1 ? "more" : `${bytes.length} bytes`;
+  if (bytes2.length > maxFileBytes) {
+    const found2 = bytes2.length === maxFileBytes + 1 ? "more" : `${bytes2.length} bytes`;
     return problem("FILE_TOO_LARGE", start, {
       subject: "file",
       expected: `at most ${maxFileBytes} bytes (1 MiB)`,
       found: found2
     });
   }
-  if (hasWideMark(bytes)) {
+  if (hasWideMark(bytes2)) {
     const suggestion2 = "save the file as UTF-8";
     return problem("ENCODING", start, {
       subject: "file",
@@ -30486,28 +30663,28 @@ function decode({ path: path2, bytes }) {
       suggestion: suggestion2
     });
   }
-  if (!(0, import_node_buffer.isUtf8)(bytes)) return invalidByte(path2, bytes);
-  const text5 = new SourceText(path2, new TextDecoder("utf-8").decode(bytes));
+  if (!(0, import_node_buffer.isUtf8)(bytes2)) return invalidByte(path2, bytes2);
+  const text5 = new SourceText(path2, new TextDecoder("utf-8").decode(bytes2));
   const nul = text5.text.indexOf("\0");
   if (nul < 0) return text5;
   return problem("NUL_BYTE", text5.place(nul), { subject: "file", expected: "text", found: "a NUL byte" });
 }
-function hasWideMark(bytes) {
-  const [a, b3, c3, d2] = bytes;
+function hasWideMark(bytes2) {
+  const [a, b3, c3, d2] = bytes2;
   return a === 255 && b3 === 254 || a === 254 && b3 === 255 || a === 0 && b3 === 0 && c3 === 254 && d2 === 255;
 }
-function invalidByte(path2, bytes) {
+function invalidByte(path2, bytes2) {
   let low = 0;
-  let high = bytes.length;
+  let high = bytes2.length;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (beginsAsUtf8(bytes.subarray(0, middle))) low = middle;
+    if (beginsAsUtf8(bytes2.subarray(0, middle))) low = middle;
     else high = middle - 1;
   }
-  const before = new TextDecoder("utf-8").decode(bytes.subarray(0, low), { stream: true });
-  const byte2 = (bytes[beginOfCut(bytes, low)] ?? 0).toString(16).padStart(2, "0");
+  const before = new TextDecoder("utf-8").decode(bytes2.subarray(0, low), { stream: true });
+  const byte3 = (bytes2[beginOfCut(bytes2, low)] ?? 0).toString(16).padStart(2, "0");
   const place = new SourceText(path2, before).place(before.length);
-  const found2 = low === bytes.length ? "an end in the middle of a character" : `the byte 0x${byte2}, which is not UTF-8`;
+  const found2 = low === bytes2.length ? "an end in the middle of a character" : `the byte 0x${byte3}, which is not UTF-8`;
   return problem("ENCODING", place, {
     subject: "file",
     expected: "UTF-8 text",
@@ -30515,19 +30692,19 @@ function invalidByte(path2, bytes) {
     suggestion: "save the file as UTF-8"
   });
 }
-function beginsAsUtf8(bytes) {
+function beginsAsUtf8(bytes2) {
   try {
-    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes2, { stream: true });
     return true;
   } catch {
     return false;
   }
 }
-function beginOfCut(bytes, end2) {
+function beginOfCut(bytes2, end2) {
   for (let at2 = end2 - 1; at2 >= Math.max(0, end2 - 3); at2 -= 1) {
-    const byte2 = bytes[at2] ?? 0;
-    if (byte2 < 128) return end2;
-    const length = byte2 >= 240 ? 4 : byte2 >= 224 ? 3 : byte2 >= 192 ? 2 : 0;
+    const byte3 = bytes2[at2] ?? 0;
+    if (byte3 < 128) return end2;
+    const length = byte3 >= 240 ? 4 : byte3 >= 224 ? 3 : byte3 >= 192 ? 2 : 0;
     if (length > 0) return at2 + length > end2 ? at2 : end2;
   }
   return end2;
@@ -30575,7 +30752,7 @@ function parse3(file) {
   if ("code" in source) return { documents: [], problem: source };
   const { text: text5 } = source;
   const roots = rootsOf(source);
-  if ("code" in roots) return { documents: [], problem: roots, text: text5 };
+  if ("code" in roots) return { documents: [], problem: conflictIn(source) ?? roots, text: text5 };
   if (roots.length === 0) return { documents: [], problem: emptyFile(file.path), text: text5 };
   return { documents: roots.map((root) => new Document(source, root)), text: text5 };
 }
@@ -30583,6 +30760,16 @@ function rootsOf(source) {
   if (!/\.json$/i.test(source.file) || source.text.trim() === "") return parseYaml(source);
   const root = parseJson(source);
   return "code" in root ? root : [root];
+}
+function conflictIn(source) {
+  const at2 = source.text.search(/^<{7}(?: |$)/m);
+  if (at2 < 0 || !/^>{7}(?: |$)/m.test(source.text.slice(at2))) return void 0;
+  return problem("CONFLICT", source.place(at2), {
+    subject: "file",
+    expected: "one version of each line",
+    found: "a conflict that Git has marked",
+    suggestion: "choose between the lines up to ======= and those up to >>>>>>>, and remove the marks"
+  });
 }
 function emptyFile(file) {
   const suggestion2 = "remove the file, or write a pipeline into it";
@@ -31156,9 +31343,9 @@ function unchanged2(password2) {
 }
 function decodedBase64(encoded) {
   const digits2 = encoded.replaceAll(/[\r\n]/g, "");
-  const bytes = Buffer.from(digits2, "base64");
-  const decoded3 = bytes.toString("utf8");
-  const isSame4 = bytes.toString("base64") === digits2 && Buffer.from(decoded3, "utf8").equals(bytes);
+  const bytes2 = Buffer.from(digits2, "base64");
+  const decoded3 = bytes2.toString("utf8");
+  const isSame4 = bytes2.toString("base64") === digits2 && Buffer.from(decoded3, "utf8").equals(bytes2);
   return isSame4 && decoded3 !== "" && !new RegExp("\\p{Cc}", "u").test(decoded3) ? decoded3 : void 0;
 }
 var init_sink2 = __esm({
@@ -31186,7 +31373,7 @@ function withoutTopics(source, warn) {
     suggestion: `add a source to the v3 document, such as { type: ${type}, source_id: ${id} }${dedup}`
   });
 }
-function sourceOf2(source, { field: field2, source_id, id }, { entries, undeclared }) {
+function sourceOf2(source, { field: field2, source_id, id }, { entries, undeclared: undeclared2 }) {
   const members = {
     type: text3(source.get("type")),
     source_id: id.path.at(-1) === "id" ? leaf(source_id, id) : withoutComments(leaf(source_id, id)),
@@ -31197,7 +31384,7 @@ function sourceOf2(source, { field: field2, source_id, id }, { entries, undeclar
     connection_params: connectionOf2(source.get("connection_params")),
     schema_fields: fieldsOf3(
       entries.filter((one2) => one2.source_id === source_id),
-      undeclared.filter((one2) => one2.source_id === source_id),
+      undeclared2.filter((one2) => one2.source_id === source_id),
       field2
     )
   };
@@ -31215,10 +31402,10 @@ function connectionOf2(connection2) {
   const given4 = kafkaKeys.filter((key) => connection2.get(key).value !== "");
   return mapping(Object.fromEntries(given4.map((key) => [key, copied(connection2.get(key))])), connection2);
 }
-function fieldsOf3(declared, undeclared, topic) {
+function fieldsOf3(declared, undeclared2, topic) {
   const parts = [
     ...each2(declared).map(({ name: name3, type, field: field2 }) => mapping({ name: text3(name3), type: text3(type) }, field2)),
-    ...undeclared.map(
+    ...undeclared2.map(
       ({ name: name3, type, field: field2 }) => withoutComments(mapping({ name: withoutComments(leaf(name3, field2)), type: withoutComments(leaf(type, field2)) }, field2))
     )
   ];
@@ -31301,13 +31488,13 @@ function convert(document2, { keepBehaviour = false } = {}) {
   const sides = sidesOf(root);
   const topics = topicsOf(root);
   const entries = schemaList(root, topics);
-  const undeclared = undeclaredFields(root, topics, entries, warn);
+  const undeclared2 = undeclaredFields(root, topics, entries, warn);
   const outputs3 = sides && joinOutputs3(entries, columnFinder(root), warn);
   const members = {
     version: leaf("v3", root.get("version")),
     pipeline_id: text3(root.get("pipeline_id")),
     name: text3(root.get("name")),
-    sources: sourcesOf3(root, { topics, entries, undeclared }, warn),
+    sources: sourcesOf3(root, { topics, entries, undeclared: undeclared2 }, warn),
     transforms: transformsOf2(root, topics, keepBehaviour, warn),
     join: sides && outputs3 && joinOf(root, sides, outputs3),
     sink: sinkOf(root, entries, outputs3, warn),
@@ -31413,9 +31600,9 @@ function* documentsOf(file, variables) {
   try {
     const { documents, problem: obstacle, text: text5 } = parse3(file);
     for (const parsed2 of documents) yield readDocument2(withVariables(inVersion3(parsed2), variables));
-    return obstacle === void 0 ? void 0 : unreadable2(obstacle, text5);
+    return obstacle === void 0 ? void 0 : unreadable(obstacle, text5);
   } catch (error2) {
-    return unreadable2(fault(file.path, error2), textOf2(file));
+    return unreadable(fault(file.path, error2), textOf2(file));
   }
 }
 function readDocument2(document2) {
@@ -31433,7 +31620,7 @@ function idsIn(text5) {
   for (const [, id = ""] of lines2) if (ids.add(id).size === maxDocuments) break;
   return [...ids];
 }
-function unreadable2(obstacle, text5 = "") {
+function unreadable(obstacle, text5 = "") {
   const { file, line: line2 } = obstacle;
   return { file, line: line2, freezesFile: true, pipeline_ids: idsIn(text5), problems: [obstacle] };
 }
@@ -31448,10 +31635,10 @@ function tooCostly(file) {
       suggestion: "divide it into several files, and shorten its expressions and patterns"
     }
   );
-  return unreadable2(obstacle, textOf2(file));
+  return unreadable(obstacle, textOf2(file));
 }
-function textOf2({ bytes }) {
-  return Buffer.from(bytes.subarray(0, maxFileBytes)).toString("utf8");
+function textOf2({ bytes: bytes2 }) {
+  return Buffer.from(bytes2.subarray(0, maxFileBytes)).toString("utf8");
 }
 function readPipeline(document2, start) {
   const written2 = document2.value;
@@ -31656,10 +31843,10 @@ function loadedFile(file, { documents, ...read }) {
 }
 function wantedOf(files, { paths }) {
   const ignored = new Set(paths);
-  return files.flatMap(({ path: path2, bytes }) => {
+  return files.flatMap(({ path: path2, bytes: bytes2 }) => {
     if (ignored.has(path2)) return [];
-    const isHiddenFile = isHidden(path2) || isMisnamed(path2, bytes);
-    return isHiddenFile || isPipelineFile(path2) ? [{ path: path2, bytes, isHidden: isHiddenFile }] : [];
+    const isHiddenFile = isHidden(path2) || isMisnamed(path2, bytes2);
+    return isHiddenFile || isPipelineFile(path2) ? [{ path: path2, bytes: bytes2, isHidden: isHiddenFile }] : [];
   });
 }
 function desiredState(files, { paths: ignored, costly }) {
@@ -31683,9 +31870,9 @@ function desiredState(files, { paths: ignored, costly }) {
 function isPipelineFile(path2) {
   return !isBelowHidden(path2) && hasExtension(path2) && !isTestFile(path2) && !/(^|\/)sluice\.ya?ml$/i.test(path2);
 }
-function isMisnamed(path2, bytes) {
+function isMisnamed(path2, bytes2) {
   if (!isTestFile(path2)) return false;
-  const text5 = Buffer.from(bytes).toString("utf8");
+  const text5 = Buffer.from(bytes2).toString("utf8");
   return /^[ \t]*"?version"?[ \t]*:/m.test(text5) && /^[ \t]*"?sink"?[ \t]*:/m.test(text5);
 }
 function isHidden(path2) {
@@ -31758,7 +31945,7 @@ var init_load = __esm({
         if (rules4.length === 0) return nothingIgnored;
         const paths = [...pathsOf(files), ...unread2];
         const known2 = this.#ignoring;
-        const isKnown = (0, import_node_util6.isDeepStrictEqual)(known2.paths, paths) && rules4.every(({ bytes }, at2) => isSame2(known2.rules[at2].bytes, bytes));
+        const isKnown = (0, import_node_util6.isDeepStrictEqual)(known2.paths, paths) && rules4.every(({ bytes: bytes2 }, at2) => isSame2(known2.rules[at2].bytes, bytes2));
         if (!isKnown) this.#ignoring = { rules: rules4, paths, found: await this.#reader.ignored(rules4, paths, signal) };
         return this.#ignoring.found;
       }
@@ -32244,6 +32431,7 @@ var init_revision = __esm({
       "SignatureKeyUnknown",
       "SignatureKeyExpired",
       "SignatureKeyRevoked",
+      "SignatureOfOtherTag",
       "NotDescendant",
       "AncestryUnknown"
     ]);
@@ -32302,12 +32490,12 @@ function parseTree(output, limits2, isWanted = isCandidate) {
     const match3 = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.+)$/s.exec(entry3);
     if (match3 === null) continue;
     const [, mode = "", object2 = "", size = "", path2 = ""] = match3;
-    const bytes = Number(size);
+    const bytes2 = Number(size);
     if (mode === "160000") skipped.push({ path: path2, reason: submodule, version: object2 });
     else if (mode === "120000") skipped.push({ path: path2, reason: link, version: object2 });
     else if (!isWanted(path2)) continue;
-    else if (bytes > limits2.fileBytes) skipped.push({ path: path2, reason: tooLarge2(bytes, limits2), version: object2 });
-    else files.push({ path: path2, object: object2, bytes });
+    else if (bytes2 > limits2.fileBytes) skipped.push({ path: path2, reason: tooLarge2(bytes2, limits2), version: object2 });
+    else files.push({ path: path2, object: object2, bytes: bytes2 });
   }
   return { files, skipped };
 }
@@ -32326,21 +32514,21 @@ function readTargets(output, count) {
   const lines2 = output.split("\n");
   return Array.from({ length: count }, () => {
     const line2 = lines2.shift() ?? "";
-    const bytes = /^(?:symlink|dangling|loop|notdir) (\d+)$/.exec(line2)?.[1];
-    for (let left = Number(bytes ?? -1); left >= 0; ) left -= Buffer.byteLength(lines2.shift() ?? "", "utf8") + 1;
+    const bytes2 = /^(?:symlink|dangling|loop|notdir) (\d+)$/.exec(line2)?.[1];
+    for (let left = Number(bytes2 ?? -1); left >= 0; ) left -= Buffer.byteLength(lines2.shift() ?? "", "utf8") + 1;
     return /^([0-9a-f]{40,64}) \w+ \d+$/.exec(line2)?.[1];
   });
 }
-function tooLarge2(bytes, limits2) {
-  return `a file of ${bytes} bytes, at most ${limits2.fileBytes} are read: a pipeline file has some kilobytes`;
+function tooLarge2(bytes2, limits2) {
+  return `a file of ${bytes2} bytes, at most ${limits2.fileBytes} are read: a pipeline file has some kilobytes`;
 }
 function parseBatch(output, files) {
   let at2 = 0;
-  return files.map(({ path: path2, object: object2, bytes }) => {
-    const header = `${object2} blob ${bytes}
+  return files.map(({ path: path2, object: object2, bytes: bytes2 }) => {
+    const header = `${object2} blob ${bytes2}
 `;
     const start = at2 + header.length;
-    const end2 = start + bytes;
+    const end2 = start + bytes2;
     if (output.toString("latin1", at2, start) !== header || end2 >= output.length) {
       throw new Error(`object ${object2} of ${path2} is missing or damaged`);
     }
@@ -32368,7 +32556,7 @@ var init_tree = __esm({
         }
         if (unknown2.size > 0) {
           const output = await git.contents(folder, [...unknown2.keys()], signal);
-          for (const { object: object2, bytes } of parseBatch(output, [...unknown2.values()])) contents2.set(object2, bytes);
+          for (const { object: object2, bytes: bytes2 } of parseBatch(output, [...unknown2.values()])) contents2.set(object2, bytes2);
         }
         this.#known = contents2;
         return files.map(({ object: object2 }) => contents2.get(object2));
@@ -34410,7 +34598,7 @@ var init_whole_files = __esm({
         const now = this.#now();
         const known2 = new Map(found2.map((file) => [file.path, this.#next(file, began, now)]));
         this.#known = known2;
-        const files = [...known2].flatMap(([path2, { followed: bytes }]) => bytes === void 0 ? [] : [{ path: path2, bytes }]);
+        const files = [...known2].flatMap(([path2, { followed: bytes2 }]) => bytes2 === void 0 ? [] : [{ path: path2, bytes: bytes2 }]);
         const changing = [...known2].filter(([, { differsSince }]) => differsSince !== void 0);
         if (changing.length === 0) return { files };
         const at2 = Math.min(...changing.map(([, { since }]) => since + this.#wait));
@@ -34418,17 +34606,17 @@ var init_whole_files = __esm({
         return { files, changing: { paths: changing.map(([path2]) => path2), after: this.#wait, at: at2, isBrief } };
       }
       #next(file, began, now) {
-        const { look, bytes } = file;
+        const { look, bytes: bytes2 } = file;
         const before = this.#known?.get(file.path);
-        const isSame4 = bytes !== void 0 && before?.look === look && before.bytes?.equals(bytes) === true;
+        const isSame4 = bytes2 !== void 0 && before?.look === look && before.bytes?.equals(bytes2) === true;
         const since = isSame4 ? before.since : now;
         const isOld = this.#known === void 0 && file.age >= this.#wait;
         const followed = before?.followed;
-        if (bytes !== void 0 && followed?.equals(bytes) === true)
+        if (bytes2 !== void 0 && followed?.equals(bytes2) === true)
           return { look, bytes: followed, since, followed, differsSince: void 0 };
-        if (bytes !== void 0 && (this.#wait === 0 || isOld || isSame4 && began >= since + this.#wait))
-          return { look, bytes, since, followed: bytes, differsSince: void 0 };
-        return { look, bytes, since, followed, differsSince: before?.differsSince ?? now };
+        if (bytes2 !== void 0 && (this.#wait === 0 || isOld || isSame4 && began >= since + this.#wait))
+          return { look, bytes: bytes2, since, followed: bytes2, differsSince: void 0 };
+        return { look, bytes: bytes2, since, followed, differsSince: before?.differsSince ?? now };
       }
     };
   }
@@ -34442,10 +34630,10 @@ __export(folder_exports, {
 async function contents(file) {
   try {
     const before = await (0, import_promises8.stat)(file);
-    const bytes = await (0, import_promises8.readFile)(file);
+    const bytes2 = await (0, import_promises8.readFile)(file);
     const after = await (0, import_promises8.stat)(file);
-    const stands = before.mtimeMs === after.mtimeMs && before.size === after.size && bytes.length === after.size;
-    if (stands) return { bytes };
+    const stands = before.mtimeMs === after.mtimeMs && before.size === after.size && bytes2.length === after.size;
+    if (stands) return { bytes: bytes2 };
     return { reason: "a file that is being written: it is read again at the next turn", isChanging: true };
   } catch (error2) {
     return { reason: `a file that cannot be read: ${said(error2)}`, isChanging: false };
@@ -34465,10 +34653,10 @@ function looksAt({ found: found2, hidden: hidden3, skipped }) {
 function digestOf({ found: found2, hidden: hidden3, skipped }) {
   const hash = (0, import_node_crypto4.createHash)("sha256");
   const files = [...found2, ...hidden3].toSorted((a, b3) => a.path < b3.path ? -1 : 1);
-  for (const { path: path2, bytes } of files) if (bytes !== void 0) hash.update(`${path2}\0${bytes.length}\0`).update(bytes);
+  for (const { path: path2, bytes: bytes2 } of files) if (bytes2 !== void 0) hash.update(`${path2}\0${bytes2.length}\0`).update(bytes2);
   return hash.update(JSON.stringify(skipped)).digest("hex");
 }
-function unreadable3(folder, error2) {
+function unreadable2(folder, error2) {
   return new SourceError("InvalidPath", `--dir ${folder}: expected a folder that can be read: ${said(error2)}`);
 }
 function said(error2) {
@@ -34546,7 +34734,7 @@ var init_folder = __esm({
         const digest = digestOf(reading);
         const settling = this.#stillness.seen({ looks: looksAt(reading), digest, began });
         const { skipped } = reading;
-        const hidden3 = reading.hidden.flatMap(({ path: path2, bytes }) => bytes === void 0 ? [] : [{ path: path2, bytes }]);
+        const hidden3 = reading.hidden.flatMap(({ path: path2, bytes: bytes2 }) => bytes2 === void 0 ? [] : [{ path: path2, bytes: bytes2 }]);
         const sha = changing === void 0 ? digest : digestOf({ found: files, hidden: hidden3, skipped });
         const read = { id: `dir@sha256:${sha}`, sha, files, hidden: hidden3, skipped };
         if (settling === void 0) return read;
@@ -34587,7 +34775,7 @@ var init_folder = __esm({
         try {
           return await (0, import_promises8.realpath)(this.#folder);
         } catch (error2) {
-          throw unreadable3(this.#folder, error2);
+          throw unreadable2(this.#folder, error2);
         }
       }
       async #walk(walk, under, isBelowHidden2) {
@@ -34609,7 +34797,7 @@ var init_folder = __esm({
         try {
           return await (0, import_promises8.readdir)((0, import_node_path5.join)(root, under), { withFileTypes: true });
         } catch (error2) {
-          if (under === "") throw unreadable3(this.#folder, error2);
+          if (under === "") throw unreadable2(this.#folder, error2);
           if (isBelowHidden2) return [];
           skipped.push({ path: under, reason: `a folder that cannot be read: ${said(error2)}`, isFolder: true });
           return [];
@@ -34845,8 +35033,8 @@ function fieldsOf4(found2) {
   return { fields, effect: highest(found2.map(({ effect }) => effect)) };
 }
 function withGroups(from, to2) {
-  const isNamed = from.options.consumer_group !== to2.options.consumer_group;
-  if (!isNamed || !hasConsumerGroup(from.config)) return [from.options, to2.options];
+  const isNamed2 = from.options.consumer_group !== to2.options.consumer_group;
+  if (!isNamed2 || !hasConsumerGroup(from.config)) return [from.options, to2.options];
   const named6 = ({ config, options }) => {
     return { ...options, consumer_group: consumerGroup(config.pipeline_id, options) };
   };
@@ -36708,17 +36896,17 @@ async function readCommit(git, folder, sha, wanted, signal) {
   };
 }
 function withoutPointers(read, skipped) {
-  const pointers = read.filter(({ bytes }) => isPointer(bytes));
+  const pointers = read.filter(({ bytes: bytes2 }) => isPointer(bytes2));
   return {
-    files: read.flatMap(({ path: path2, bytes }) => isPointer(bytes) ? [] : [{ path: path2, bytes }]),
+    files: read.flatMap(({ path: path2, bytes: bytes2 }) => isPointer(bytes2) ? [] : [{ path: path2, bytes: bytes2 }]),
     skipped: [
       ...skipped,
       ...pointers.map(({ path: path2, version }) => ({ path: path2, reason: pointer2, ...version !== void 0 && { version } }))
     ]
   };
 }
-function isPointer(bytes) {
-  return bytes.subarray(0, 42).toString("latin1") === "version https://git-lfs.github.com/spec/v1";
+function isPointer(bytes2) {
+  return bytes2.subarray(0, 42).toString("latin1") === "version https://git-lfs.github.com/spec/v1";
 }
 function printable3(text5) {
   return text5.replaceAll(new RegExp("\\p{Cc}+", "gu"), " ").trim().slice(0, 200);
@@ -41266,10 +41454,10 @@ async function runLocally(run, signal) {
   const ended2 = new Promise((_resolve, reject) => {
     limit2.signal.addEventListener("abort", () => reject(limit2.signal.reason), { once: true });
   });
-  let bytes = 0;
+  let bytes2 = 0;
   const count = (chunk) => {
-    bytes += chunk.length;
-    if (bytes > most3) limit2.abort(new OutputTooLarge());
+    bytes2 += chunk.length;
+    if (bytes2 > most3) limit2.abort(new OutputTooLarge());
   };
   const git = wo({
     baseDir: folder,
@@ -41318,12 +41506,12 @@ var init_git_process = __esm({
       async run({ silence, most: most3, input, refusal: refusal2 }) {
         const { stdout, stderr, stdin } = this.#child;
         const quiet = setTimeout(() => this.end(new Error(outOfTime)), silence);
-        let bytes = 0;
+        let bytes2 = 0;
         const printed3 = { out: [], error: [] };
         const take2 = (into2) => (chunk) => {
           quiet.refresh();
-          bytes += chunk.length;
-          if (bytes > most3) this.end(new OutputTooLarge());
+          bytes2 += chunk.length;
+          if (bytes2 > most3) this.end(new OutputTooLarge());
           else into2.push(chunk);
         };
         stdout?.on("data", take2(printed3.out));
@@ -41401,7 +41589,7 @@ async function objectFiles(folder) {
   return found2;
 }
 function bytesOf(files) {
-  return [...files.values()].reduce((sum3, bytes) => sum3 + bytes, 0);
+  return [...files.values()].reduce((sum3, bytes2) => sum3 + bytes2, 0);
 }
 async function removeNewer(folder, before) {
   for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises12.rm)(path2, { force: true });
@@ -41555,9 +41743,9 @@ var init_git = __esm({
     mostBytes2 = { text: 64 << 20, contents: 192 << 20, exchange: 16 << 20 };
     FetchTooLarge = class extends Error {
       bytes;
-      constructor(bytes) {
+      constructor(bytes2) {
         super("too large");
-        this.bytes = bytes;
+        this.bytes = bytes2;
       }
     };
     [mostRedirects, longestAddress] = [5, 2e3];
@@ -41719,11 +41907,11 @@ var init_git = __esm({
       /** Throws FetchTooLarge where more has come than may. */
       async #mustFit(folder, before) {
         const now = await objectFiles(folder);
-        const bytes = bytesOf(new Map([...now].filter(([path2]) => !before.has(path2))));
-        if (bytes > this.maxSize) throw new FetchTooLarge(bytes);
+        const bytes2 = bytesOf(new Map([...now].filter(([path2]) => !before.has(path2))));
+        if (bytes2 > this.maxSize) throw new FetchTooLarge(bytes2);
       }
-      #fetchTooLarge({ bytes }) {
-        const [found2, most3] = [bytes, this.maxSize].map((size) => `${Math.ceil(size / (1 << 20))} MiB`);
+      #fetchTooLarge({ bytes: bytes2 }) {
+        const [found2, most3] = [bytes2, this.maxSize].map((size) => `${Math.ceil(size / (1 << 20))} MiB`);
         const what = `${this.#remote.display}: a fetch brought ${found2}, and was ended: expected at most ${most3}`;
         return new SourceError(
           "TooLarge",
@@ -41779,7 +41967,7 @@ async function asCommitted(files, run) {
     const contents2 = readBlobs(await run(["cat-file", "--batch"], `${names5}
 `, variables), asked2.length);
     const clean5 = new Map(asked2.map(({ path: path2 }, index) => [path2, contents2[index]]));
-    return files.map(({ path: path2, bytes }) => ({ path: path2, bytes: clean5.get(path2) ?? bytes }));
+    return files.map(({ path: path2, bytes: bytes2 }) => ({ path: path2, bytes: clean5.get(path2) ?? bytes2 }));
   } finally {
     await (0, import_promises14.rm)(folder, { recursive: true, force: true });
   }
@@ -41821,7 +42009,7 @@ async function filesNow(top, paths, limits2) {
     else if (found2 !== void 0) sizes3.set(path2, found2);
   }
   checkLimits(
-    [...sizes3.values()].map((bytes) => ({ bytes })),
+    [...sizes3.values()].map((bytes2) => ({ bytes: bytes2 })),
     limits2,
     top
   );
@@ -41981,7 +42169,7 @@ var init_work_tree = __esm({
         const files = await asCommitted(found2.files, (...run) => this.#run(...run));
         const all = [...unchanged3.files, ...files].toSorted((a, b3) => a.path < b3.path ? -1 : 1);
         checkLimits(
-          all.map(({ bytes }) => ({ bytes: bytes.length })),
+          all.map(({ bytes: bytes2 }) => ({ bytes: bytes2.length })),
           defaultLimits,
           this.top
         );
@@ -42495,7 +42683,7 @@ var init_reasons = __esm({
       },
       NotOwned: () => "it was not created from this source: it is left as it is",
       InProgress: () => "an earlier change is still being carried out",
-      InProgressMeanwhile: ({ dependency }) => `an earlier change is completed first:  ${dependency.pipeline_id} ${dependencyText(dependency)}`,
+      InProgressMeanwhile: ({ dependency }) => `an earlier change is completed first; then this waits for ${dependency.pipeline_id}, which ${dependencyText(dependency)}`,
       InTransition: ({ status }) => `it is ${status}: this is carried out when that has ended`,
       EndWaits: ({ trigger, wait: wait2 }) => `${triggerText(trigger)}: ${waitText(trigger, wait2)}`,
       DependencyNotReady: ({ dependency }) => {
@@ -42910,7 +43098,7 @@ var init_render = __esm({
 
 // reconciler/preview/escape.ts
 function inline(text5) {
-  return clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(/[\\`*[\]|~]/g, "\\$&").replaceAll("@", "&#64;").replaceAll(/#(?=\d)/g, "&#35;");
+  return clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(/[\\`*[\]|~]/g, "\\$&").replaceAll(/#(?=\d)/g, "&#35;").replaceAll("@", "&#64;");
 }
 function code(text5) {
   const escaped5 = clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "&#124;");
@@ -43207,9 +43395,9 @@ function countedAs({ change: { kind: kind2 }, level }) {
   if (level === "refuse" || kind2 === "refuse") return "refused";
   return kind2 === "no-op" ? "left" : kind2;
 }
-function exitCodeOf({ level, changes, errors }, limit2) {
+function exitCodeOf({ level }, limit2) {
   if (isAsGrave(level, limit2)) return 1;
-  return changes.length > 0 || errors.length > 0 ? 2 : 0;
+  return level === "none" ? 0 : 2;
 }
 function reported({ change, level, costs, tables, directives, present }) {
   const { pipeline_id, kind: kind2, cause, effect, why, file, line: line2, column, calls, after, cautions = [] } = change;
@@ -43463,10 +43651,10 @@ var init_rest = __esm({
         let size = 0;
         try {
           for await (const chunk of answer2.body ?? []) {
-            const bytes = chunk;
-            size += bytes.length;
+            const bytes2 = chunk;
+            size += bytes2.length;
             if (size > mostBytes4) throw new Error(`expected at most ${mostBytes4} bytes`);
-            chunks.push(bytes);
+            chunks.push(bytes2);
           }
         } catch (error2) {
           throw new RestError(
@@ -43523,10 +43711,10 @@ async function readAtMost2(file, limit2) {
     if (bytesRead === 0 || length === limit2) return buffer.subarray(0, length);
   }
 }
-function textOf5(reference, bytes) {
-  if (bytes.length > fileBytes)
+function textOf5(reference, bytes2) {
+  if (bytes2.length > fileBytes)
     throw notFound(reference, `has more than ${fileBytes} bytes`, "name a file that holds one secret");
-  const text5 = bytes.toString("utf8").replace(/\r?\n$/, "");
+  const text5 = bytes2.toString("utf8").replace(/\r?\n$/, "");
   if (text5 === "") throw notFound(reference, "is empty", "write the secret into the file");
   if (text5.includes("\0") || text5.includes("�"))
     throw notFound(reference, "is not UTF-8 text", "write the secret as text");
@@ -44100,6 +44288,11 @@ async function pipelineFiles(paths) {
   const left = { unread: [], tests: [] };
   const named6 = /* @__PURE__ */ new Set();
   for (const path2 of paths) {
+    if (path2 === "-") {
+      files.set(path2, { path: standardInput, bytes: await readStandardInput() });
+      named6.add(standardInput);
+      continue;
+    }
     const isOne2 = !await isFolder(path2);
     if (isOne2 && isTestFile(path2)) {
       left.tests.push(path2);
@@ -44110,6 +44303,17 @@ async function pipelineFiles(paths) {
     if (isOne2) named6.add(path2);
   }
   return { files: [...files.values()], named: named6, ...left };
+}
+var standardInput = "stdin.yaml";
+async function readStandardInput() {
+  const parts = [];
+  let length = 0;
+  for await (const part2 of process.stdin) {
+    parts.push(part2);
+    length += part2.length;
+    if (length > maxFileBytes) break;
+  }
+  return Buffer.concat(parts);
 }
 function foldersText(paths) {
   return paths.map((path2) => path2 === "." ? "this folder" : path2).join(", ");
@@ -44130,7 +44334,8 @@ async function isFolder(path2) {
   );
 }
 function missing2(path2, cause) {
-  return new CliError(`${path2}: expected a file or a folder: ${cause.message}`, { cause });
+  const found2 = cause.code === "ENOENT" ? "found none" : `which cannot be read: ${cause.message}`;
+  return new CliError(`${path2}: expected a file or a folder, ${found2}`, { cause });
 }
 async function filesOfFolder(folder, { unread: unread2, tests }) {
   const { Folder: Folder2 } = await Promise.resolve().then(() => (init_folder(), folder_exports));
@@ -44139,12 +44344,12 @@ async function filesOfFolder(folder, { unread: unread2, tests }) {
   for (const path2 of links) unread2.push({ path: (0, import_node_path6.join)(folder, path2), reason: ofGit });
   const files = withoutIgnored(revision.files).filter(({ path: path2 }) => !links.has(path2));
   for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path6.join)(folder, path2));
-  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes }) => ({ path: (0, import_node_path6.join)(folder, path2), below: path2, bytes }));
+  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes: bytes2 }) => ({ path: (0, import_node_path6.join)(folder, path2), below: path2, bytes: bytes2 }));
   for (const one2 of revision.skipped.filter(isOurs)) {
     const below = one2.path;
     const path2 = (0, import_node_path6.join)(folder, below);
-    const bytes = isPipelineFile(below) ? await readAtMost(path2, maxFileBytes + 1).catch(() => nothing2) : nothing2;
-    if (bytes.length > maxFileBytes) found2.push({ path: path2, below, bytes });
+    const bytes2 = isPipelineFile(below) ? await readAtMost(path2, maxFileBytes + 1).catch(() => nothing2) : nothing2;
+    if (bytes2.length > maxFileBytes) found2.push({ path: path2, below, bytes: bytes2 });
     else unread2.push({ ...one2, path: path2 });
   }
   return found2;

@@ -43,6 +43,11 @@ export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
   const left: Left = { unread: [], tests: [] };
   const named = new Set<string>();
   for (const path of paths) {
+    if (path === "-") {
+      files.set(path, { path: standardInput, bytes: await readStandardInput() });
+      named.add(standardInput);
+      continue;
+    }
     const isOne = !(await isFolder(path));
     if (isOne && isTestFile(path)) {
       left.tests.push(path);
@@ -53,6 +58,21 @@ export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
     if (isOne) named.add(path);
   }
   return { files: [...files.values()], named, ...left };
+}
+
+/** What the file of the path `-` is called. */
+const standardInput = "stdin.yaml";
+
+/** At most one byte more than a file may have. */
+async function readStandardInput(): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of process.stdin as AsyncIterable<Buffer>) {
+    parts.push(part);
+    length += part.length;
+    if (length > maxFileBytes) break;
+  }
+  return Buffer.concat(parts);
 }
 
 /** Where something was looked for, in a sentence. */
@@ -93,8 +113,9 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-function missing(path: string, cause: Error): CliError {
-  return new CliError(`${path}: expected a file or a folder: ${cause.message}`, { cause });
+function missing(path: string, cause: NodeJS.ErrnoException): CliError {
+  const found = cause.code === "ENOENT" ? "found none" : `which cannot be read: ${cause.message}`;
+  return new CliError(`${path}: expected a file or a folder, ${found}`, { cause });
 }
 
 async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<Found[]> {

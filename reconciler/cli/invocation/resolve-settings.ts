@@ -1,6 +1,7 @@
 import { validatorOf } from "#validators";
 import schema from "../../../schemas/sluice-config.schema.json" with { type: "json" };
 import { parseDuration, parseQuantity } from "../../../schemas/index.ts";
+import { nearest } from "../../language/problem.ts";
 import { CliError } from "./cli-error.ts";
 import { type Found, parseListener, Settings } from "./settings.ts";
 import { printable } from "./terminal.ts";
@@ -14,6 +15,9 @@ import {
   settingsOf,
   type SettingValue,
 } from "./settings-table.ts";
+
+/** Names the settings file. */
+export const configVariable = "SLUICE_CONFIG";
 
 /** Where settings come from, the strongest first. */
 export interface SettingOrigins {
@@ -123,6 +127,22 @@ function fromEnv(taken: Setting[], env: SettingOrigins["env"]): Layer {
         : [[setting.name, { value: coerce(setting, value), origin: setting.variable }]];
     }),
   );
+}
+
+const prefix = "SLUICE_";
+
+/** Variables that are named almost like that of a setting, which then keeps another value. */
+export function misspeltVariables(env: SettingOrigins["env"]): string[] {
+  const variables = [configVariable, ...settings.map(({ variable }) => variable)];
+  const known = new Set(variables.map((name) => name.slice(prefix.length)));
+  return Object.keys(env).flatMap((variable) => {
+    const name = variable.slice(prefix.length);
+    // Secrets are named as people like.
+    if (!variable.startsWith(prefix) || name.startsWith("SECRET_") || known.has(name)) return [];
+    const meant = nearest(name, known);
+    const text = `${variable} is the variable of no setting, and is not read: did you mean ${prefix}${meant}?`;
+    return meant === undefined ? [] : [text];
+  });
 }
 
 function fromFile({ key, value, keyAt }: FileEntry): Given {

@@ -76,7 +76,7 @@ const sentences: Sentences = {
   NotOwned: () => "it was not created from this source: it is left as it is",
   InProgress: () => "an earlier change is still being carried out",
   InProgressMeanwhile: ({ dependency }) =>
-    `an earlier change is completed first:  ${dependency.pipeline_id} ${dependencyText(dependency)}`,
+    `an earlier change is completed first; then this waits for ${dependency.pipeline_id}, which ${dependencyText(dependency)}`,
   InTransition: ({ status }) => `it is ${status}: this is carried out when that has ended`,
   EndWaits: ({ trigger, wait }) => `${triggerText(trigger)}: ${waitText(trigger, wait)}`,
   DependencyNotReady: ({ dependency }) => {

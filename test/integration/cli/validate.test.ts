@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { type Printed, runCommand } from "../../support/command.ts";
 
@@ -31,6 +32,24 @@ test("what init writes is valid, without a remark", async () => {
     code: 0,
     out: "1 file checked: 0 errors, 0 warnings",
     err: "",
+  });
+});
+
+test("- is what standard input holds", async () => {
+  const text = pipelineText({ id: "orders" }).replace("type: int", "type: itn");
+  vi.spyOn(process, "stdin", "get").mockReturnValue(Readable.from([Buffer.from(text)]) as never);
+  const { code, out } = await sluice("validate", "-");
+  expect(code).toBe(1);
+  expect(out).toMatch(/^stdin\.yaml:\d+:\d+: error VALUE: sources\[0\]\.schema_fields/);
+  vi.restoreAllMocks();
+});
+
+test("a path that is not there is told in words", async () => {
+  const path = join(folder, "nothing");
+  expect(await sluice("validate", path)).toEqual({
+    code: 1,
+    out: "",
+    err: `sluice: ${path}: expected a file or a folder, found none`,
   });
 });
 

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { defaultKafkaSettings } from "../../../engine/index.ts";
 import { kafkaSettings } from "../../../reconciler/cli/daemon/daemon-settings.ts";
-import { resolveSettings, type SettingOrigins } from "../../../reconciler/cli/invocation/resolve-settings.ts";
+import {
+  misspeltVariables,
+  resolveSettings,
+  type SettingOrigins,
+} from "../../../reconciler/cli/invocation/resolve-settings.ts";
 import { parseSettings } from "../../../reconciler/cli/invocation/settings-file.ts";
 import { settings } from "../../../reconciler/cli/invocation/settings-table.ts";
 import { parseDeletionLimit } from "../../../reconciler/plan/budget.ts";
@@ -265,4 +269,26 @@ describe("the table of settings", () => {
     const pairs = settings.flatMap(({ flag, commands }) => commands.map((command) => `${command} ${flag}`));
     expect(new Set(pairs).size).toBe(pairs.length);
   });
+});
+
+test.each([
+  ["SLUICE_INTERVALL", "SLUICE_INTERVAL"],
+  ["SLUICE_DATADIR", "SLUICE_DATA_DIR"],
+  ["SLUICE_CONFG", "SLUICE_CONFIG"],
+])("the variable %s, which is misspelt, is told", (name, meant) => {
+  expect(misspeltVariables({ [name]: "1" })).toEqual([
+    `${name} is the variable of no setting, and is not read: did you mean ${meant}?`,
+  ]);
+});
+
+test("variables of settings, of secrets and of others are none that are misspelt", () => {
+  const names = [
+    "SLUICE_INTERVAL",
+    "SLUICE_CONFIG",
+    "SLUICE_SECRET_REPO",
+    "SLUICE_PACKAGE",
+    "SLUICE_COMMENT_TOKEN",
+    "INTERVALL",
+  ];
+  expect(misspeltVariables(Object.fromEntries(names.map((name) => [name, "1"])))).toEqual([]);
 });
