@@ -45,7 +45,7 @@ export { BodyRefused, discardBody, readBody, receiveBody, type BodyLimits } from
 export { closesConnection, isUnwelcome, lingers, type HttpRefusal } from "./http/refusal.ts";
 export { isSecretOf, secretDigest } from "./http/secret-digest.ts";
 export { unobserved, type BeginRequest, type RequestProgress } from "./http/request-progress.ts";
-export { matches, problemOfTargets, type TargetRules } from "./peers/targets.ts";
+export { problemOfTargets, type TargetRules } from "./peers/targets.ts";
 export { BoundedThread, type CallLimits } from "./system/bounded-thread.ts";
 export { entryPoint } from "./system/entry-point.ts";
 export { silent } from "./telemetry/log.ts";

@@ -4,7 +4,7 @@ export { canonicalDuration, durationMs, parseDuration, printDuration, shortDurat
 export { dedupFields } from "./dedup-key.ts";
 export { effects, highest, type Effect } from "./annotations.ts";
 export { effectOf, fieldNames, isSecret, typesAt, type Path } from "./annotations.ts";
-export { hostsOf, readReference, referencesIn, replacingTexts, secretFields, secretTexts } from "./secret-fields.ts";
+export { hostsOf, readReference, type SecretReference, referencesIn, replacingTexts, secretFields, secretTexts } from "./secret-fields.ts";
 export { defaultOptions, engineOptions } from "./pipeline.ts";
 export { basicType } from "./pipeline.ts";
 export { documentOf, normalise } from "./normalise.ts";

@@ -1,5 +1,6 @@
 import { lookup, type LookupAddress, type LookupOptions } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
+import { matches } from "./wildcards.ts";
 
 /** Which servers pipelines may connect to, as plain data. */
 export interface TargetRules {
@@ -181,21 +182,6 @@ function isOfPort({ port: wanted }: Entry, port: number): boolean {
 /** Whether a name, or an address as it is written, matches the pattern of an entry. */
 function is({ range, pattern }: Entry, name: string): boolean {
   return range === undefined && matches(pattern, name);
-}
-
-/** Whether a text matches a pattern in which `*` stands for any characters. */
-export function matches(pattern: string, text: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  const last = rest.pop();
-  if (last === undefined) return pattern === text;
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = text.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return text.length - last.length >= at && text.endsWith(last);
 }
 
 /** A list of ranges, in which an IPv4 range also stands for the IPv6 addresses that NAT64, 6to4 and older mappings lead there. */

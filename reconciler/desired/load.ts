@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { byPlace, problemsOf } from "../validate/check.ts";
-import { printable, problem, type Problem } from "../language/problem.ts";
-import { referencesIn, secretFields } from "../../schemas/index.ts";
+import type { Problem } from "../language/problem.ts";
 import { problemsBetween } from "../validate/between-documents.ts";
 import { createdOrder } from "../validate/dedup-order.ts";
 import { beyondDocuments, mostDocuments, ProblemAllowance } from "./allowance.ts";
@@ -49,8 +48,8 @@ export function validate(
 }
 
 /**
- * The valid pipelines, and the problems as of `validate`, with a warning for each secret that one refers to, and a note
- * on each table that is created without an order, so that a reviewer sees what is read and made.
+ * The valid pipelines, and the problems as of `validate`, with a note on each table that is created without an order, so that
+ * a reviewer sees what is made.
  * `onFile` is called before each file is read.
  */
 export function review(
@@ -59,28 +58,12 @@ export function review(
   variables: Variables,
   onFile: (index: number) => void,
 ): Pick<DesiredState, "pipelines" | "problems"> {
-  const { pipelines, problems } = withoutForeign(load(files, variables, onFile), named);
-  const ofReview = pipelines.flatMap((one) => [...secretsUsed(one), ...createdOrder(one)]);
-  return { pipelines, problems: [...problems, ...ofReview].toSorted(byPlace) };
+  return reviewOf(withoutForeign(load(files, variables, onFile), named));
 }
 
-function secretsUsed(pipeline: DesiredPipeline): Problem[] {
-  const { config, options } = pipeline;
-  const { access_token } = options;
-  const fields = secretFields(config);
-  if (access_token?.includes("${") === true) {
-    fields.push({ path: ["x-sluice", "access_token"], text: access_token, hosts: [] });
-  }
-  return fields.flatMap(({ path, text, hosts }) =>
-    referencesIn(text).map((reference) => {
-      const towards = hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
-      return problem("SECRET_USED", pipeline.place(path), {
-        path,
-        expected: `an operator who allows ${config.pipeline_id} this secret${towards}, by references in the settings of sluice run`,
-        found: printable(reference.text),
-      });
-    }),
-  );
+/** The same of files that are loaded. */
+export function reviewOf({ pipelines, problems }: DesiredState): Pick<DesiredState, "pipelines" | "problems"> {
+  return { pipelines, problems: [...problems, ...pipelines.flatMap(createdOrder)].toSorted(byPlace) };
 }
 
 /**

@@ -110,7 +110,10 @@ export const codes = {
   DEPENDS_ON_MISSING: warning("A depends_on names a pipeline that no file describes."),
   PLAIN_TEXT_SECRET: warning("The file holds a secret as plain text instead of a reference."),
   SECRET_USED: warning(
-    "A field refers to a secret of the machine where Sluice runs, which its settings must allow. Only `sluice validate` says so.",
+    "With `sluice validate --base`: a pipeline gets a secret of the machine where Sluice runs that it does not get at the base.",
+  ),
+  SECRET_REFUSED: warning(
+    "A field refers to a secret that the operator does not allow: by `--reference`, else by default. Only `sluice validate` says so.",
   ),
   UNREACHABLE: warning("With `sluice validate --resolve`: a server of a pipeline did not answer."),
   REFERENCE: warning("A text holds `${NAME}`, which is no reference: variables begin with `var:`."),

@@ -1,22 +1,10 @@
 import { realpath } from "node:fs/promises";
 import { normalize, sep } from "node:path";
-import { EngineError, matches, type ReadSecrets, type SecretSource, type SecretUse } from "../../engine/index.ts";
+import { EngineError, type ReadSecrets, type SecretSource, type SecretUse } from "../../engine/index.ts";
 import { readReference, referencesIn } from "../../schemas/index.ts";
 import type { ReferenceReader } from "./file-and-env.ts";
-
-/** A reference, or a pattern of them, that pipelines may use. */
-export interface Permission {
-  /** `${env:NAME}`, `${env:PREFIX*}`, `${file:/path}`, or `${file:/folder/*}` for all files in a folder and below it. */
-  reference: string;
-  allows: Allowed;
-  /** Names, in which `*` stands for any characters. */
-  pipelines: readonly string[];
-  /** Names or addresses without ports, in which `*` stands for any characters; all hosts that get the value must match. */
-  hosts: readonly string[];
-}
-
-/** What a permission allows: variables by a name, in which `*` stands for any characters, one file, or those of a folder. */
-type Allowed = { kind: "env"; name: string } | { kind: "file"; path: string } | { kind: "folder"; folder: string };
+import { matches } from "../../engine/language.ts";
+import { isFor, isInside, type Permission } from "./permissions.ts";
 
 /** What Sluice itself is given as a secret: the setting, and its reference or its file. */
 export interface OwnSecret {
@@ -29,8 +17,6 @@ export interface PermittedSecretsOptions {
   permissions: readonly Permission[];
   own: readonly OwnSecret[];
 }
-
-const any = ["*"];
 
 /**
  * Gives pipeline files the secrets that the operator allows them, and no other: who writes a file may not read every
@@ -89,52 +75,9 @@ export class PermittedSecrets implements SecretSource {
     return this.#isPermitted(isNamed, use) ? undefined : notAllowed(reference, use);
   }
 
-  #isPermitted(isNamed: (permission: Permission) => boolean, { pipeline_id, hosts }: SecretUse): boolean {
-    return this.#options.permissions.some(
-      (permission) =>
-        isNamed(permission) &&
-        permission.pipelines.some((pattern) => matches(pattern, pipeline_id)) &&
-        hosts.every((host) => permission.hosts.some((pattern) => matches(pattern, host.toLowerCase()))),
-    );
+  #isPermitted(isNamed: (permission: Permission) => boolean, use: SecretUse): boolean {
+    return this.#options.permissions.some((permission) => isNamed(permission) && isFor(permission, use));
   }
-}
-
-/**
- * The permissions of the setting `references`: `PIPELINES` or `PIPELINES towards HOSTS` by reference, each a list with
- * commas.
- */
-export function permissionsOf(references: Readonly<Record<string, string>>): Permission[] {
-  return Object.entries(references).map(([reference, who]) => {
-    const [pipelines = "", hosts] = who.split(" towards ");
-    const allows = allowedBy(reference);
-    return {
-      reference,
-      allows,
-      pipelines: listOf(pipelines),
-      hosts: hosts === undefined ? any : listOf(hosts.toLowerCase()),
-    };
-  });
-}
-
-/** What is allowed where `references` is not set: variables with a prefix of their own, and one folder. */
-export function defaultPermissions(secretsFolder: string): Permission[] {
-  const references = [`\${env:SLUICE_SECRET_*}`, `\${file:${secretsFolder}/*}`];
-  return references.map((reference) => ({ reference, allows: allowedBy(reference), pipelines: any, hosts: any }));
-}
-
-function allowedBy(reference: string): Allowed {
-  const { scheme, name = "" } = readReference(reference) ?? {};
-  if (scheme === "env") return { kind: "env", name };
-  if (name.endsWith("/*")) return { kind: "folder", folder: name.slice(0, -"/*".length) || sep };
-  return { kind: "file", path: name };
-}
-
-function listOf(text: string): string[] {
-  return text.split(",").map((part) => part.trim());
-}
-
-function isInside(folder: string, path: string): boolean {
-  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 function ofSluice(owner: string): string {

@@ -5421,11 +5421,11 @@ var require_validate = __commonJS({
         jsonPointer = $data;
         data = names_1.default.rootData;
       } else {
-        const matches = RELATIVE_JSON_POINTER.exec($data);
-        if (!matches)
+        const matches2 = RELATIVE_JSON_POINTER.exec($data);
+        if (!matches2)
           throw new Error(`Invalid JSON-pointer: ${$data}`);
-        const up = +matches[1];
-        jsonPointer = matches[2];
+        const up = +matches2[1];
+        jsonPointer = matches2[2];
         if (jsonPointer === "#") {
           if (up >= dataLevel)
             throw new Error(errorMsg("property/index", up));
@@ -5524,9 +5524,9 @@ var require_compile = __commonJS({
       if (_sch)
         return _sch;
       const rootId = (0, resolve_1.getFullPath)(this.opts.uriResolver, sch.root.baseId);
-      const { es5, lines: lines2 } = this.opts.code;
+      const { es5, lines: lines3 } = this.opts.code;
       const { ownProperties } = this.opts;
-      const gen = new codegen_1.CodeGen(this.scope, { es5, lines: lines2, ownProperties });
+      const gen = new codegen_1.CodeGen(this.scope, { es5, lines: lines3, ownProperties });
       let _ValidationError;
       if (sch.$async) {
         _ValidationError = gen.scopeValue("Error", {
@@ -6107,7 +6107,7 @@ var require_utils = __commonJS({
       }
       return output;
     }
-    function encodeComponent(input, isAllowed2) {
+    function encodeComponent(input, isAllowed3) {
       let output = "";
       for (let i = 0; i < input.length; i++) {
         const ch = input[i];
@@ -6119,7 +6119,7 @@ var require_utils = __commonJS({
             continue;
           }
         }
-        if (isAllowed2(ch)) {
+        if (isAllowed3(ch)) {
           output += ch;
         } else {
           const code18 = input.charCodeAt(i);
@@ -6344,11 +6344,11 @@ var require_schemes = __commonJS({
         urnComponent.error = "URN can not be parsed";
         return urnComponent;
       }
-      const matches = urnComponent.path.match(URN_REG);
-      if (matches && matches[0] === urnComponent.path) {
+      const matches2 = urnComponent.path.match(URN_REG);
+      if (matches2 && matches2[0] === urnComponent.path) {
         const scheme = options.scheme || urnComponent.scheme || "urn";
-        urnComponent.nid = matches[1].toLowerCase();
-        urnComponent.nss = matches[2];
+        urnComponent.nid = matches2[1].toLowerCase();
+        urnComponent.nss = matches2[2];
         const urnScheme = `${scheme}:${options.nid || urnComponent.nid}`;
         const schemeHandler = getSchemeHandler(urnScheme);
         urnComponent.path = void 0;
@@ -6669,8 +6669,8 @@ var require_fast_uri = __commonJS({
     var URI_PARSE = /^(?:([^#/:?]+):)?(?:\/\/((?:([^#/?@]*)@)?(\[[^#/?\]]+\]|[^#/:?]*)(?::(\d*))?))?([^#?]*)(?:\?([^#]*))?(?:#((?:.|[\n\r])*))?/u;
     var AUTHORITY_PREFIX = /^(?:[^#/:?]+:)?\/\/([^/?#]*)/;
     var AUTHORITY_INTRODUCER_REGION = /^(?:[^#/:?]+:)?([/\\\t\n\r]*)/;
-    function getParseError(parsed2, matches) {
-      if (matches[2] !== void 0 && parsed2.path && parsed2.path[0] !== "/") {
+    function getParseError(parsed2, matches2) {
+      if (matches2[2] !== void 0 && parsed2.path && parsed2.path[0] !== "/") {
         return 'URI path must start with "/" when authority is present.';
       }
       if (typeof parsed2.port === "number" && (parsed2.port < 0 || parsed2.port > 65535)) {
@@ -6692,9 +6692,9 @@ var require_fast_uri = __commonJS({
     function isIPLiteral(host2) {
       return host2[0] === "[" && host2[host2.length - 1] === "]";
     }
-    function hasMalformedComponentPercentEncoding(matches) {
-      const host2 = matches[4];
-      return hasMalformedPercentEncoding(matches[3]) || host2 !== void 0 && !isIPLiteral(host2) && hasMalformedPercentEncoding(host2) || hasMalformedPercentEncoding(matches[6]) || hasMalformedPercentEncoding(matches[7]) || hasMalformedPercentEncoding(matches[8]);
+    function hasMalformedComponentPercentEncoding(matches2) {
+      const host2 = matches2[4];
+      return hasMalformedPercentEncoding(matches2[3]) || host2 !== void 0 && !isIPLiteral(host2) && hasMalformedPercentEncoding(host2) || hasMalformedPercentEncoding(matches2[6]) || hasMalformedPercentEncoding(matches2[7]) || hasMalformedPercentEncoding(matches2[8]);
     }
     function canonicalizeHost(parsed2, options, schemeHandler, isIP) {
       if (hasForbiddenDomainHost(parsed2, options, schemeHandler, isIP)) {
@@ -6769,15 +6769,15 @@ var require_fast_uri = __commonJS({
           }
         }
       }
-      const matches = uri.match(URI_PARSE);
-      if (matches) {
-        parsed2.scheme = matches[1];
-        parsed2.userinfo = matches[3];
-        parsed2.host = matches[4];
-        parsed2.port = parseInt(matches[5], 10);
-        parsed2.path = matches[6] || "";
-        parsed2.query = matches[7];
-        parsed2.fragment = matches[8];
+      const matches2 = uri.match(URI_PARSE);
+      if (matches2) {
+        parsed2.scheme = matches2[1];
+        parsed2.userinfo = matches2[3];
+        parsed2.host = matches2[4];
+        parsed2.port = parseInt(matches2[5], 10);
+        parsed2.path = matches2[6] || "";
+        parsed2.query = matches2[7];
+        parsed2.fragment = matches2[8];
         if (parsed2.scheme !== void 0) {
           if (VALID_SCHEME.test(parsed2.scheme)) {
             parsed2.scheme = parsed2.scheme.toLowerCase();
@@ -6786,14 +6786,14 @@ var require_fast_uri = __commonJS({
             malformedScheme = true;
           }
         }
-        malformedPercentEncoding = hasMalformedComponentPercentEncoding(matches);
+        malformedPercentEncoding = hasMalformedComponentPercentEncoding(matches2);
         if (malformedPercentEncoding) {
           parsed2.error = parsed2.error || "URI contains malformed percent-encoding.";
         }
         if (isNaN(parsed2.port)) {
-          parsed2.port = matches[5];
+          parsed2.port = matches2[5];
         }
-        const parseError = getParseError(parsed2, matches);
+        const parseError = getParseError(parsed2, matches2);
         if (parseError !== void 0) {
           parsed2.error = parsed2.error || parseError;
           malformedAuthorityOrPort = true;
@@ -7033,8 +7033,8 @@ var require_core = __commonJS({
         this._loading = {};
         this._cache = /* @__PURE__ */ new Map();
         opts = this.opts = { ...opts, ...requiredOptions(opts) };
-        const { es5, lines: lines2 } = this.opts.code;
-        this.scope = new codegen_2.ValueScope({ scope: {}, prefixes: EXT_SCOPE_NAMES, es5, lines: lines2 });
+        const { es5, lines: lines3 } = this.opts.code;
+        this.scope = new codegen_2.ValueScope({ scope: {}, prefixes: EXT_SCOPE_NAMES, es5, lines: lines3 });
         this.logger = getLogger(opts.logger);
         const formatOpt = opts.validateFormats;
         opts.validateFormats = false;
@@ -11558,7 +11558,10 @@ var init_codes = __esm({
       DEPENDS_ON_MISSING: warning("A depends_on names a pipeline that no file describes."),
       PLAIN_TEXT_SECRET: warning("The file holds a secret as plain text instead of a reference."),
       SECRET_USED: warning(
-        "A field refers to a secret of the machine where Sluice runs, which its settings must allow. Only `sluice validate` says so."
+        "With `sluice validate --base`: a pipeline gets a secret of the machine where Sluice runs that it does not get at the base."
+      ),
+      SECRET_REFUSED: warning(
+        "A field refers to a secret that the operator does not allow: by `--reference`, else by default. Only `sluice validate` says so."
       ),
       UNREACHABLE: warning("With `sluice validate --resolve`: a server of a pipeline did not answer."),
       REFERENCE: warning("A text holds `${NAME}`, which is no reference: variables begin with `var:`."),
@@ -15881,7 +15884,7 @@ var init_build = __esm({
           width1 = r2 & 7;
         }
         let flag = currentPos === 0 ? Utils.emptyOpContext(-1, rune) : input.context(currentPos);
-        const matches = /* @__PURE__ */ new Set();
+        const matches2 = /* @__PURE__ */ new Set();
         if (this.prog.numLb > 0) this.spawnLookbehinds(runq, currentPos, flag);
         while (true) {
           if (runq.mainThreads === 0) {
@@ -15901,7 +15904,7 @@ var init_build = __esm({
             switch (i.op) {
               case Inst.MATCH:
                 if (anchor === RE2Flags.ANCHOR_BOTH && currentPos !== input.endPos()) break;
-                matches.add(i.arg);
+                matches2.add(i.arg);
                 break;
               case Inst.RUNE:
                 add2 = i.matchRune(rune);
@@ -15935,7 +15938,7 @@ var init_build = __esm({
           nextq = tmpq;
         }
         nextq.clear();
-        return Array.from(matches).sort((a, b3) => a - b3);
+        return Array.from(matches2).sort((a, b3) => a - b3);
       }
       step(runq, nextq, pos, nextPos, c3, nextCond, anchor, atEnd) {
         const longest11 = this.re2.longest;
@@ -16366,13 +16369,13 @@ var init_build = __esm({
         if ((anchor === RE2Flags.ANCHOR_START || anchor === RE2Flags.ANCHOR_BOTH) && pos !== 0) return [];
         const startState = this.start(input, pos);
         if (startState === null) return null;
-        const matches = /* @__PURE__ */ new Set();
+        const matches2 = /* @__PURE__ */ new Set();
         const collect = (state, atEnd) => {
-          if (anchor !== RE2Flags.ANCHOR_BOTH || atEnd) for (let k2 = 0; k2 < state.matchIDs.length; k2++) matches.add(state.matchIDs[k2]);
+          if (anchor !== RE2Flags.ANCHOR_BOTH || atEnd) for (let k2 = 0; k2 < state.matchIDs.length; k2++) matches2.add(state.matchIDs[k2]);
           return false;
         };
         if (this.run(input, pos, anchor, startState, collect) === null) return null;
-        return Array.from(matches).sort((a, b3) => a - b3);
+        return Array.from(matches2).sort((a, b3) => a - b3);
       }
     };
     VISITED_BITS = 32;
@@ -17079,10 +17082,10 @@ var init_build = __esm({
             else out += sub.appendTo();
             break;
           case Regexp2.Op.ALTERNATE: {
-            let sep4 = "";
+            let sep5 = "";
             for (let sub of this.subs) {
-              out += sep4;
-              sep4 = "|";
+              out += sep5;
+              sep5 = "|";
               out += sub.appendTo();
             }
             break;
@@ -17805,8 +17808,8 @@ var init_build = __esm({
         const lb = Math.sign(parsedLb) * (Math.abs(parsedLb) + this.lbOffset);
         const id = this.newInst(Inst.LB_WRITE);
         this.prog.getInst(id.i).arg = lb;
-        const any = this.rune(ANY_RUNE, 0);
-        const dotStar = this.star(any, true);
+        const any2 = this.rune(ANY_RUNE, 0);
+        const dotStar = this.star(any2, true);
         const lbAutomaton = this.cat(dotStar, a);
         this.prog.patch(lbAutomaton.out, id.i);
         const checkId = this.newInst(Inst.LB_CHECK);
@@ -19784,18 +19787,18 @@ var init_build = __esm({
         let prevMatchEnd = -1;
         const lbState = this.createLookbehindState();
         while (i < n && pos <= end2) {
-          const matches = this.executeEngine(input, pos, RE2Flags.UNANCHORED, this.prog.numCap, lbState);
-          if (matches === null || matches.length === 0) break;
+          const matches2 = this.executeEngine(input, pos, RE2Flags.UNANCHORED, this.prog.numCap, lbState);
+          if (matches2 === null || matches2.length === 0) break;
           let accept = true;
-          if (matches[1] === pos) {
-            if (matches[0] === prevMatchEnd) accept = false;
+          if (matches2[1] === pos) {
+            if (matches2[0] === prevMatchEnd) accept = false;
             const r2 = input.step(pos);
             if (r2 < 0) pos = end2 + 1;
             else pos += r2 & 7;
-          } else pos = matches[1];
-          prevMatchEnd = matches[1];
+          } else pos = matches2[1];
+          prevMatchEnd = matches2[1];
           if (accept) {
-            result2.push(deliverFun(this.pad(matches)));
+            result2.push(deliverFun(this.pad(matches2)));
             i++;
           }
         }
@@ -22536,13 +22539,13 @@ function compileFilter(expression, fields, limit2 = new CompileBudget()) {
     throw new ExpressionError("compile", expression, root, `a filter is a bool, found ${named(type)}`);
   }
   const program = compile(root, expression, builtins);
-  const matches = (record, clock) => {
+  const matches2 = (record, clock) => {
     const result2 = program(record, clock);
     if (typeof result2 === "boolean") return result2;
     throw new ExpressionError("evaluate", expression, root, `a filter is a bool, found ${kindOf2(result2)}`);
   };
-  probe(root, fields, (record) => matches(record, 0));
-  return { matches, warnings };
+  probe(root, fields, (record) => matches2(record, 0));
+  return { matches: matches2, warnings };
 }
 function probe(root, fields, evaluate) {
   try {
@@ -23843,8 +23846,8 @@ function creating({ connection_params: { database }, table, mapping: mapping3 })
   return [`CREATE DATABASE IF NOT EXISTS ${quoteName(database)}`, createTable(database, table, mapping3)];
 }
 function addingColumns(database, table, columns) {
-  const added = columns.map(({ name: name3, type }) => `ADD COLUMN IF NOT EXISTS ${quoteName(name3)} ${type}`);
-  return `ALTER TABLE ${quoteTable(database, table)} ${added.join(", ")}`;
+  const added2 = columns.map(({ name: name3, type }) => `ADD COLUMN IF NOT EXISTS ${quoteName(name3)} ${type}`);
+  return `ALTER TABLE ${quoteTable(database, table)} ${added2.join(", ")}`;
 }
 function configuredTypes(mapping3) {
   return mapping3.map((entry3) => columnTypeText(configuredType(entry3)));
@@ -23890,6 +23893,26 @@ var init_endpoint = __esm({
   "engine/sinks/clickhouse/transport/endpoint.ts"() {
     "use strict";
     httpPorts = { "9000": "8123", "9440": "8443" };
+  }
+});
+
+// engine/peers/wildcards.ts
+function matches(pattern4, text5) {
+  const [first3 = "", ...rest] = pattern4.split("*");
+  const last2 = rest.pop();
+  if (last2 === void 0) return pattern4 === text5;
+  if (!text5.startsWith(first3)) return false;
+  let at2 = first3.length;
+  for (const part2 of rest) {
+    const found2 = text5.indexOf(part2, at2);
+    if (found2 === -1) return false;
+    at2 = found2 + part2.length;
+  }
+  return text5.length - last2.length >= at2 && text5.endsWith(last2);
+}
+var init_wildcards = __esm({
+  "engine/peers/wildcards.ts"() {
+    "use strict";
   }
 });
 
@@ -24030,6 +24053,7 @@ var init_language = __esm({
     init_registry();
     init_statements();
     init_endpoint();
+    init_wildcards();
     init_foreign_text();
     init_hidden_secrets();
     init_objects();
@@ -24935,10 +24959,10 @@ function* tls(connection2) {
 function* idle(connection2) {
   const mechanism = mechanismOf(connection2);
   const used = needs.get(mechanism);
-  const unused = (keys2, without2) => keys2.flatMap((key) => {
+  const unused = (keys2, without3) => keys2.flatMap((key) => {
     const value = connection2.get(key);
     if (value.isBlank && value.value !== true) return [];
-    return [value.problem("UNUSED", { expected: `nothing with ${without2}`, found: "a value that is not used" })];
+    return [value.problem("UNUSED", { expected: `nothing with ${without3}`, found: "a value that is not used" })];
   });
   if (used !== password && mechanism !== "GSSAPI") yield* unused(password, `mechanism ${mechanism}`);
   if (used !== kerberos) yield* unused(kerberos, `mechanism ${mechanism}`);
@@ -25991,10 +26015,10 @@ var init_check2 = __esm({
 });
 
 // reconciler/language/grouped.ts
-function grouped(items, keyOf2) {
+function grouped(items, keyOf3) {
   const groups = /* @__PURE__ */ new Map();
   for (const item5 of items) {
-    const key = keyOf2(item5);
+    const key = keyOf3(item5);
     const group = groups.get(key);
     if (group === void 0) groups.set(key, [item5]);
     else group.push(item5);
@@ -27114,11 +27138,11 @@ var require_ignore = __commonJS({
         const rules4 = this._rules;
         const { length } = rules4;
         const shortcut = this._basenameCount * 2 >= length;
-        const basename5 = shortcut ? basenameOf(path2) : path2;
+        const basename6 = shortcut ? basenameOf(path2) : path2;
         for (let index = length - 1; index >= 0; index--) {
           const rule = rules4[index];
           if (rule[mode].test(
-            shortcut && rule._basenameOnly ? basename5 : path2
+            shortcut && rule._basenameOnly ? basename6 : path2
           )) {
             const { negative } = rule;
             const ret = {
@@ -27280,10 +27304,10 @@ function rulesAmong(files) {
 }
 function pathsIgnoredBy({ path: path2, bytes: bytes2 }, paths) {
   const folder = path2.slice(0, -ignoreFile.length);
-  const lines2 = Buffer.from(bytes2.subarray(0, mostBytes)).toString("utf8").split(/\r?\n/).filter(isBounded);
+  const lines3 = Buffer.from(bytes2.subarray(0, mostBytes)).toString("utf8").split(/\r?\n/).filter(isBounded);
   const below = paths.filter((one2) => one2 !== path2 && one2.startsWith(folder));
-  if (lines2.length * below.length > mostTries) return "costly";
-  const patterns = (0, import_ignore.default)().add(lines2);
+  if (lines3.length * below.length > mostTries) return "costly";
+  const patterns = (0, import_ignore.default)().add(lines3);
   return below.filter((one2) => patterns.ignores(one2.slice(folder.length)));
 }
 function isBounded(line2) {
@@ -28475,12 +28499,12 @@ function getDoubleQuotedValue(input, start, end2) {
 function getBlockValue(input, start, end2, indent, chomping, folded2) {
   const textIndent = indent < 0 ? 0 : indent;
   const region = input.slice(start, end2).replace(/\r\n?/g, "\n");
-  const lines2 = region === "" ? [] : (region.endsWith("\n") ? region.slice(0, -1) : region).split("\n");
+  const lines3 = region === "" ? [] : (region.endsWith("\n") ? region.slice(0, -1) : region).split("\n");
   let result2 = "";
   let didReadContent = false;
   let emptyLines = 0;
   let atMoreIndented = false;
-  for (const line2 of lines2) {
+  for (const line2 of lines3) {
     let column = 0;
     while (column < textIndent && line2.charCodeAt(column) === 32) column++;
     if (indent < 0 || column >= line2.length) {
@@ -31388,8 +31412,8 @@ function sourceOf2(source, { field: field2, source_id, id }, { entries, undeclar
       field2
     )
   };
-  const [, without2 = []] = pushed.find(([type]) => type.test(source.get("type").text.trim().toLowerCase())) ?? [];
-  const allowed3 = Object.entries(members).filter(([key]) => !without2.includes(key));
+  const [, without3 = []] = pushed.find(([type]) => type.test(source.get("type").text.trim().toLowerCase())) ?? [];
+  const allowed3 = Object.entries(members).filter(([key]) => !without3.includes(key));
   return mapping(Object.fromEntries(allowed3), field2);
 }
 function registryOf(registry2) {
@@ -31615,9 +31639,9 @@ function isRefused(problems) {
   return problems.some(({ severity }) => severity === "error");
 }
 function idsIn(text5) {
-  const lines2 = text5.matchAll(/^[ \t]*["']?pipeline_id["']?[ \t]*:[ \t]*["']?([a-z][a-z0-9-]{4,39})\b/gm);
+  const lines3 = text5.matchAll(/^[ \t]*["']?pipeline_id["']?[ \t]*:[ \t]*["']?([a-z][a-z0-9-]{4,39})\b/gm);
   const ids = /* @__PURE__ */ new Set();
-  for (const [, id = ""] of lines2) if (ids.add(id).size === maxDocuments) break;
+  for (const [, id = ""] of lines3) if (ids.add(id).size === maxDocuments) break;
   return [...ids];
 }
 function unreadable(obstacle, text5 = "") {
@@ -31795,27 +31819,10 @@ function load(files, variables = noVariables, onFile) {
   );
 }
 function review(files, named6, variables, onFile) {
-  const { pipelines, problems } = withoutForeign(load(files, variables, onFile), named6);
-  const ofReview = pipelines.flatMap((one2) => [...secretsUsed(one2), ...createdOrder(one2)]);
-  return { pipelines, problems: [...problems, ...ofReview].toSorted(byPlace) };
+  return reviewOf(withoutForeign(load(files, variables, onFile), named6));
 }
-function secretsUsed(pipeline) {
-  const { config, options } = pipeline;
-  const { access_token } = options;
-  const fields = secretFields(config);
-  if (access_token?.includes("${") === true) {
-    fields.push({ path: ["x-sluice", "access_token"], text: access_token, hosts: [] });
-  }
-  return fields.flatMap(
-    ({ path: path2, text: text5, hosts }) => referencesIn(text5).map((reference) => {
-      const towards = hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
-      return problem("SECRET_USED", pipeline.place(path2), {
-        path: path2,
-        expected: `an operator who allows ${config.pipeline_id} this secret${towards}, by references in the settings of sluice run`,
-        found: printable2(reference.text)
-      });
-    })
-  );
+function reviewOf({ pipelines, problems }) {
+  return { pipelines, problems: [...problems, ...pipelines.flatMap(createdOrder)].toSorted(byPlace) };
 }
 function withoutForeign(desired, claimed) {
   const foreign = desired.refused.filter(({ isForeign, file }) => isForeign === true && !claimed.has(file));
@@ -31858,10 +31865,10 @@ function desiredState(files, { paths: ignored, costly }) {
     const problems = problemsOf(document2.checked, together2.get(document2.claims));
     return { document: document2, problems, isRefused: isRefused(problems) };
   });
-  const refused = checked.filter((one2) => one2.isRefused).map((one2) => refusedDocument(one2.document, one2.problems));
+  const refused2 = checked.filter((one2) => one2.isRefused).map((one2) => refusedDocument(one2.document, one2.problems));
   return {
     pipelines: checked.flatMap((one2) => one2.isRefused ? [] : one2.document.pipeline ?? []).toSorted((a, b3) => a.pipeline_id < b3.pipeline_id ? -1 : 1),
-    refused: [...unread2, ...refused],
+    refused: [...unread2, ...refused2],
     problems: [...unread2, ...checked].flatMap(({ problems }) => problems).toSorted(byPlace),
     ...ignored.length > 0 && { ignored },
     ...hidden3.length > 0 && { hidden: hidden3 }
@@ -31887,8 +31894,8 @@ function isBelowHidden(path2) {
 function refusedDocument({ file, line: line2, claims }, problems) {
   const { pipeline_ids } = claims;
   const isForeign = problems.some(({ code: code18 }) => code18 === "NOT_A_PIPELINE");
-  const refused = { file, line: line2, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
-  return isForeign ? { ...refused, isForeign } : refused;
+  const refused2 = { file, line: line2, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
+  return isForeign ? { ...refused2, isForeign } : refused2;
 }
 var import_node_util6, Loader, Room;
 var init_load = __esm({
@@ -31896,8 +31903,6 @@ var init_load = __esm({
     "use strict";
     import_node_util6 = require("node:util");
     init_check2();
-    init_problem();
-    init_schemas();
     init_between_documents();
     init_dedup_order();
     init_allowance();
@@ -32171,8 +32176,8 @@ function coerce({ type }, given4) {
   return value;
 }
 function mapping2(given4) {
-  const lines2 = given4.flatMap((text5) => text5.split("\n")).filter((line2) => line2 !== "");
-  const pairs2 = lines2.map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
+  const lines3 = given4.flatMap((text5) => text5.split("\n")).filter((line2) => line2 !== "");
+  const pairs2 = lines3.map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
   return Object.fromEntries(pairs2.map(([, name3 = "", value = ""]) => [name3, value]));
 }
 function problemsOf3(given4) {
@@ -32238,14 +32243,14 @@ var init_resolve_settings = __esm({
 
 // reconciler/cli/invocation/work-tree-of.ts
 async function workTreeOf(folder) {
-  for (let at2 = await (0, import_promises2.realpath)(folder); ; at2 = (0, import_node_path.dirname)(at2)) {
-    if (await exists((0, import_node_path.join)(at2, ".git"))) return at2;
-    if ((0, import_node_path.dirname)(at2) === at2) return void 0;
+  for (let at2 = await (0, import_promises2.realpath)(folder); ; at2 = (0, import_node_path2.dirname)(at2)) {
+    if (await exists((0, import_node_path2.join)(at2, ".git"))) return at2;
+    if ((0, import_node_path2.dirname)(at2) === at2) return void 0;
   }
 }
 function isWithin(folder, path2) {
-  const way = (0, import_node_path.relative)(folder, path2);
-  return way !== ".." && !way.startsWith("../") && !(0, import_node_path.isAbsolute)(way);
+  const way = (0, import_node_path2.relative)(folder, path2);
+  return way !== ".." && !way.startsWith("../") && !(0, import_node_path2.isAbsolute)(way);
 }
 function exists(path2) {
   return (0, import_promises2.access)(path2).then(
@@ -32253,12 +32258,12 @@ function exists(path2) {
     () => false
   );
 }
-var import_promises2, import_node_path;
+var import_promises2, import_node_path2;
 var init_work_tree_of = __esm({
   "reconciler/cli/invocation/work-tree-of.ts"() {
     "use strict";
     import_promises2 = require("node:fs/promises");
-    import_node_path = require("node:path");
+    import_node_path2 = require("node:path");
   }
 });
 
@@ -32281,7 +32286,7 @@ async function readFew(file) {
   return Buffer.concat(parts).toString("utf8");
 }
 async function readVariablesFile(file) {
-  const tree = await workTreeOf((0, import_node_path2.dirname)((0, import_node_path2.resolve)(file)));
+  const tree = await workTreeOf((0, import_node_path3.dirname)((0, import_node_path3.resolve)(file)));
   if (tree !== void 0 && !isWithin(tree, await (0, import_promises3.realpath)(file)))
     throw new Error(`expected a file in the Git work tree ${tree}, found a link out of it`);
   return readFew(file);
@@ -32345,13 +32350,13 @@ function position(source, offset2) {
   const before = source.slice(0, offset2).split("\n");
   return `${before.length}:${(before.at(-1) ?? "").length + 1}`;
 }
-var import_node_fs, import_promises3, import_node_path2, examples, largestFile;
+var import_node_fs, import_promises3, import_node_path3, examples, largestFile;
 var init_settings_file = __esm({
   "reconciler/cli/invocation/settings-file.ts"() {
     "use strict";
     import_node_fs = require("node:fs");
     import_promises3 = require("node:fs/promises");
-    import_node_path2 = require("node:path");
+    import_node_path3 = require("node:path");
     init_js_yaml();
     init_schemas();
     init_cli_error();
@@ -32511,11 +32516,11 @@ async function withLinkTargets(git, folder, sha, skipped, signal) {
   });
 }
 function readTargets(output, count) {
-  const lines2 = output.split("\n");
+  const lines3 = output.split("\n");
   return Array.from({ length: count }, () => {
-    const line2 = lines2.shift() ?? "";
+    const line2 = lines3.shift() ?? "";
     const bytes2 = /^(?:symlink|dangling|loop|notdir) (\d+)$/.exec(line2)?.[1];
-    for (let left = Number(bytes2 ?? -1); left >= 0; ) left -= Buffer.byteLength(lines2.shift() ?? "", "utf8") + 1;
+    for (let left = Number(bytes2 ?? -1); left >= 0; ) left -= Buffer.byteLength(lines3.shift() ?? "", "utf8") + 1;
     return /^([0-9a-f]{40,64}) \w+ \d+$/.exec(line2)?.[1];
   });
 }
@@ -32645,11 +32650,11 @@ function readdirp(root, options = {}) {
     opts.type = type;
   return new ReaddirpStream(opts);
 }
-var import_promises4, import_node_path3, import_node_stream, EntryTypes, defaultOptions2, RECURSIVE_ERROR_CODE, NORMAL_FLOW_ERRORS, ALL_TYPES, DIR_TYPES, FILE_TYPES, isNormalFlowError, wantBigintFsStats, emptyFn, normalizeFilter, ReaddirpStream;
+var import_promises4, import_node_path5, import_node_stream, EntryTypes, defaultOptions2, RECURSIVE_ERROR_CODE, NORMAL_FLOW_ERRORS, ALL_TYPES, DIR_TYPES, FILE_TYPES, isNormalFlowError, wantBigintFsStats, emptyFn, normalizeFilter, ReaddirpStream;
 var init_readdirp = __esm({
   "node_modules/readdirp/index.js"() {
     import_promises4 = require("node:fs/promises");
-    import_node_path3 = require("node:path");
+    import_node_path5 = require("node:path");
     import_node_stream = require("node:stream");
     EntryTypes = {
       FILE_TYPE: "files",
@@ -32748,8 +32753,8 @@ var init_readdirp = __esm({
         this._wantsDir = DIR_TYPES.has(type);
         this._wantsFile = FILE_TYPES.has(type);
         this._wantsEverything = type === EntryTypes.EVERYTHING_TYPE;
-        this._root = (0, import_node_path3.resolve)(root);
-        this._relStart = this._root.endsWith(import_node_path3.sep) ? this._root.length : this._root.length + 1;
+        this._root = (0, import_node_path5.resolve)(root);
+        this._relStart = this._root.endsWith(import_node_path5.sep) ? this._root.length : this._root.length + 1;
         this._isDirent = !opts.alwaysStat;
         this._statsProp = this._isDirent ? "dirent" : "stats";
         this._rdOptions = { encoding: "utf8", withFileTypes: this._isDirent };
@@ -32839,9 +32844,9 @@ var init_readdirp = __esm({
       }
       // Synchronous in dirent mode; returns a promise only when stats are needed.
       _formatEntry(dirent, path2) {
-        const basename5 = this._isDirent ? dirent.name : dirent;
-        const fullPath = (0, import_node_path3.join)(path2, basename5);
-        const entry3 = { path: fullPath.slice(this._relStart), fullPath, basename: basename5 };
+        const basename6 = this._isDirent ? dirent.name : dirent;
+        const fullPath = (0, import_node_path5.join)(path2, basename6);
+        const entry3 = { path: fullPath.slice(this._relStart), fullPath, basename: basename6 };
         if (this._isDirent) {
           entry3.dirent = dirent;
           return entry3;
@@ -32886,7 +32891,7 @@ var init_readdirp = __esm({
           }
           if (entryRealPathStats.isDirectory()) {
             const len2 = entryRealPath.length;
-            if (full.startsWith(entryRealPath) && full[len2] === import_node_path3.sep) {
+            if (full.startsWith(entryRealPath) && full[len2] === import_node_path5.sep) {
               const recursiveError = new Error(`Circular symlink detected: "${full}" points to "${entryRealPath}"`);
               recursiveError.code = RECURSIVE_ERROR_CODE;
               this._onError(recursiveError);
@@ -33382,9 +33387,9 @@ var init_handler = __esm({
       _watchWithNodeFs(path2, listener) {
         const opts = this.fsw.options;
         const directory = sp.dirname(path2);
-        const basename5 = sp.basename(path2);
+        const basename6 = sp.basename(path2);
         const parent = this.fsw._getWatchedDir(directory);
-        parent.add(basename5);
+        parent.add(basename6);
         const absolutePath = sp.resolve(path2);
         const options = {
           persistent: opts.persistent
@@ -33394,7 +33399,7 @@ var init_handler = __esm({
         let closer;
         if (opts.usePolling) {
           const enableBin = opts.interval !== opts.binaryInterval;
-          options.interval = enableBin && isBinaryPath(basename5) ? opts.binaryInterval : opts.interval;
+          options.interval = enableBin && isBinaryPath(basename6) ? opts.binaryInterval : opts.interval;
           closer = setFsWatchFileListener(path2, absolutePath, options, {
             listener,
             rawEmitter: this.fsw._emitRaw
@@ -33416,11 +33421,11 @@ var init_handler = __esm({
         if (this.fsw.closed) {
           return;
         }
-        const dirname9 = sp.dirname(file);
-        const basename5 = sp.basename(file);
-        const parent = this.fsw._getWatchedDir(dirname9);
+        const dirname10 = sp.dirname(file);
+        const basename6 = sp.basename(file);
+        const parent = this.fsw._getWatchedDir(dirname10);
         let prevStats = stats;
-        if (parent.has(basename5))
+        if (parent.has(basename6))
           return;
         const listener = async (path2, newStats) => {
           if (!this.fsw._throttle(THROTTLE_MODE_WATCH, file, 5))
@@ -33445,9 +33450,9 @@ var init_handler = __esm({
                 prevStats = newStats2;
               }
             } catch (error2) {
-              this.fsw._remove(dirname9, basename5);
+              this.fsw._remove(dirname10, basename6);
             }
-          } else if (parent.has(basename5)) {
+          } else if (parent.has(basename6)) {
             const at2 = newStats.atimeMs;
             const mt2 = newStats.mtimeMs;
             if (!at2 || at2 <= mt2 || mt2 !== prevStats.mtimeMs) {
@@ -34436,13 +34441,13 @@ async function identityOf2(path2) {
 function isLink2(path2) {
   return (0, import_node_fs4.lstatSync)(path2, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
-var import_node_fs4, import_promises7, import_node_path4, lookEvery, longestWait2, FolderWatch;
+var import_node_fs4, import_promises7, import_node_path6, lookEvery, longestWait2, FolderWatch;
 var init_watch = __esm({
   "reconciler/git/folder/watch.ts"() {
     "use strict";
     import_node_fs4 = require("node:fs");
     import_promises7 = require("node:fs/promises");
-    import_node_path4 = require("node:path");
+    import_node_path6 = require("node:path");
     init_chokidar();
     init_limits2();
     init_hidden();
@@ -34478,7 +34483,7 @@ var init_watch = __esm({
       followLinks(targets) {
         const root = this.#root;
         if (root === void 0) return;
-        const hidden3 = targets.map((target) => (0, import_node_path4.dirname)(target)).filter((folder) => this.#isIgnored(root.path, folder));
+        const hidden3 = targets.map((target) => (0, import_node_path6.dirname)(target)).filter((folder) => this.#isIgnored(root.path, folder));
         const fresh = new Set(hidden3);
         for (const folder of fresh) {
           this.#linked.add(folder);
@@ -34551,13 +34556,13 @@ var init_watch = __esm({
       }
       /** Hidden files are not watched, except what links lead to, and the links among them. */
       #isIgnored(root, path2) {
-        const names5 = (0, import_node_path4.relative)(root, path2).split(import_node_path4.sep);
+        const names5 = (0, import_node_path6.relative)(root, path2).split(import_node_path6.sep);
         if (!names5.some((name3) => isHidden2(name3) && !name3.startsWith(".."))) return false;
-        return names5.includes(".git") || !(this.#linked.has(path2) || this.#linked.has((0, import_node_path4.dirname)(path2)) || isLink2(path2));
+        return names5.includes(".git") || !(this.#linked.has(path2) || this.#linked.has((0, import_node_path6.dirname)(path2)) || isLink2(path2));
       }
       #changed(root, event, path2, stats) {
         const isFile2 = isCandidate(path2) || stats?.isSymbolicLink() === true;
-        if (isFile2) this.#options.onMove((0, import_node_path4.relative)(root, path2));
+        if (isFile2) this.#options.onMove((0, import_node_path6.relative)(root, path2));
         if (isFile2 || event === "unlink" || event === "unlinkDir") this.#tell();
       }
       #tell() {
@@ -34662,13 +34667,13 @@ function unreadable2(folder, error2) {
 function said(error2) {
   return error2 instanceof Error ? error2.message : String(error2);
 }
-var import_node_crypto4, import_promises8, import_node_path5, import_promises9, import_node_util8, mostHidden, longestWait3, shareOfSettle, Folder;
+var import_node_crypto4, import_promises8, import_node_path7, import_promises9, import_node_util8, mostHidden, longestWait3, shareOfSettle, Folder;
 var init_folder = __esm({
   "reconciler/git/folder/folder.ts"() {
     "use strict";
     import_node_crypto4 = require("node:crypto");
     import_promises8 = require("node:fs/promises");
-    import_node_path5 = require("node:path");
+    import_node_path7 = require("node:path");
     import_promises9 = require("node:timers/promises");
     import_node_util8 = require("node:util");
     init_limits2();
@@ -34692,7 +34697,7 @@ var init_folder = __esm({
       #watch;
       #last;
       constructor(options) {
-        this.#folder = (0, import_node_path5.resolve)(options.path);
+        this.#folder = (0, import_node_path7.resolve)(options.path);
         this.#limits = options.limits ?? defaultLimits;
         this.#now = options.now ?? (() => performance.now());
         this.#pause = options.pause ?? ((wait2, signal) => (0, import_promises9.setTimeout)(wait2, void 0, { signal }));
@@ -34795,7 +34800,7 @@ var init_folder = __esm({
       }
       async #entries({ root, skipped }, under, isBelowHidden2) {
         try {
-          return await (0, import_promises8.readdir)((0, import_node_path5.join)(root, under), { withFileTypes: true });
+          return await (0, import_promises8.readdir)((0, import_node_path7.join)(root, under), { withFileTypes: true });
         } catch (error2) {
           if (under === "") throw unreadable2(this.#folder, error2);
           if (isBelowHidden2) return [];
@@ -34808,9 +34813,9 @@ var init_folder = __esm({
        * read.
        */
       async #file({ root, skipped }, path2, isLink3, isLeftOut) {
-        const target = await (0, import_promises8.realpath)((0, import_node_path5.join)(root, path2)).catch(() => void 0);
+        const target = await (0, import_promises8.realpath)((0, import_node_path7.join)(root, path2)).catch(() => void 0);
         const facts = target === void 0 ? void 0 : await (0, import_promises8.stat)(target, { bigint: true }).catch(() => void 0);
-        const inside2 = target?.startsWith(root + import_node_path5.sep) ?? false;
+        const inside2 = target?.startsWith(root + import_node_path7.sep) ?? false;
         if (isLink3 && (!inside2 || facts?.isFile() !== true)) {
           skipped.push({
             path: path2,
@@ -34852,11 +34857,11 @@ var init_budget2 = __esm({
 
 // reconciler/desired/hidden.ts
 function withHidden(desired, owned) {
-  const { hidden: hidden3 = [], pipelines, refused, problems } = desired;
+  const { hidden: hidden3 = [], pipelines, refused: refused2, problems } = desired;
   if (hidden3.length === 0) return desired;
   const missing3 = new Set(owned);
   for (const { pipeline_id } of pipelines) missing3.delete(pipeline_id);
-  for (const { pipeline_ids } of refused) for (const id of pipeline_ids) missing3.delete(id);
+  for (const { pipeline_ids } of refused2) for (const id of pipeline_ids) missing3.delete(id);
   if (missing3.size === 0) return desired;
   const moved5 = hidden3.flatMap(({ path: path2, ids }) => {
     const found2 = ids.filter((id) => missing3.has(id));
@@ -34864,7 +34869,7 @@ function withHidden(desired, owned) {
   });
   return {
     ...desired,
-    refused: [...refused, ...moved5],
+    refused: [...refused2, ...moved5],
     problems: [...problems, ...moved5.flatMap((document2) => document2.problems)].toSorted(byPlace)
   };
 }
@@ -35791,11 +35796,11 @@ function targetOf({ connection_params: { host: host2, database }, table }) {
 }
 function newColumns(before, after, isAltered) {
   const known2 = typesOf(before);
-  const added = [...typesOf(after)].flatMap(([name3, type]) => known2.has(name3) ? [] : [{ name: name3, type }]);
-  if (added.length === 0) return [];
+  const added2 = [...typesOf(after)].flatMap(([name3, type]) => known2.has(name3) ? [] : [{ name: name3, type }]);
+  if (added2.length === 0) return [];
   const target = targetOf(after);
-  const statements = [addingColumns(target.database, target.table, added)];
-  return [{ ...target, columns: added, by: isAltered ? "sluice" : "person", statements }];
+  const statements = [addingColumns(target.database, target.table, added2)];
+  return [{ ...target, columns: added2, by: isAltered ? "sluice" : "person", statements }];
 }
 function otherTypes(before, after) {
   const known2 = typesOf(before);
@@ -36163,9 +36168,9 @@ function alsoDrifted(change) {
   return change;
 }
 function planned(desired, present, found2) {
-  const refused = found2.find(({ effect }) => effect === "refuse");
-  if (refused === void 0) return edition(desired, present, found2);
-  return desired.directives.recreate ? recreation(desired, present, refused) : immutable(desired, present, found2, refused);
+  const refused2 = found2.find(({ effect }) => effect === "refuse");
+  if (refused2 === void 0) return edition(desired, present, found2);
+  return desired.directives.recreate ? recreation(desired, present, refused2) : immutable(desired, present, found2, refused2);
 }
 function adoption(desired, present, found2) {
   const change = planned(desired, present, found2);
@@ -36195,7 +36200,7 @@ var init_desired_change = __esm({
 });
 
 // reconciler/plan/decide/obstacles.ts
-function obstaclesById({ owned, pipelines, interrupted }, { refused, skipped }, described2) {
+function obstaclesById({ owned, pipelines, interrupted }, { refused: refused2, skipped }, described2) {
   const found2 = /* @__PURE__ */ new Map();
   const add2 = (ids, obstacle) => {
     for (const id of ids) if (!described2.has(id) && !found2.has(id)) found2.set(id, obstacle);
@@ -36204,7 +36209,7 @@ function obstaclesById({ owned, pipelines, interrupted }, { refused, skipped }, 
   const fileOf = (id) => owned[id]?.file ?? "";
   const seen = Object.keys(owned).filter((id) => pipelines.has(id) || isBetween(id));
   const byFile2 = grouped(seen, fileOf);
-  for (const document2 of refused) {
+  for (const document2 of refused2) {
     const lastSeen = document2.freezesFile ? byFile2.get(document2.file) ?? [] : [];
     add2([...document2.pipeline_ids, ...lastSeen], obstacleOf(document2));
   }
@@ -36278,14 +36283,14 @@ function judge(present, actual, wanted, exchanged) {
   const inProgress = { ...gone, kind: "no-op", cause: "InProgress", why: { code: "InProgress", facts: {} } };
   if (underway !== void 0 && underway.wish === void 0) return { change: inProgress, isCounted: false };
   const kept2 = reasonToKeep(pipeline_id, entry3, { actual, wanted, exchanged });
-  const isCounted = kept2 === void 0 && !isAllowed(present, entry3);
+  const isCounted = kept2 === void 0 && !isAllowed2(present, entry3);
   if (underway?.isStopping === false) return { change: inProgress, isCounted, isUnderway: true };
   if (kept2 !== void 0) return { change: { ...gone, ...kept2 }, isCounted: false };
   if (underway === void 0) return { change: deletion(present, entry3), isCounted };
   const next2 = inPlace(deletion({ ...present, status: "Stopped" }, entry3));
   return { change: next2 ?? inProgress, isCounted };
 }
-function isAllowed({ status }, { ending, terminated }) {
+function isAllowed2({ status }, { ending, terminated }) {
   return ending === true || terminated === true && (status === "Terminated" || status === "Terminating");
 }
 function reasonToKeep(pipeline_id, { file, suspend, prune }, { actual, wanted, exchanged }) {
@@ -36801,8 +36806,8 @@ function previewAgainst(actual, before, head, notReadBefore, holds = noHolds) {
     notes: [...moves(old, now), ...head.skipped.map(notRead)]
   };
 }
-function unreadGone(base, { skipped, desired: { pipelines, refused } }) {
-  const there = /* @__PURE__ */ new Set([...skipped.map(({ path: path2 }) => path2), ...[...pipelines, ...refused].map(({ file }) => file)]);
+function unreadGone(base, { skipped, desired: { pipelines, refused: refused2 } }) {
+  const there = /* @__PURE__ */ new Set([...skipped.map(({ path: path2 }) => path2), ...[...pipelines, ...refused2].map(({ file }) => file)]);
   return base.skipped.filter(({ path: path2 }) => isCandidate(path2) && !there.has(path2)).map((one2) => ({ code: "UnreadGone", facts: shownOf(one2) }));
 }
 function notRead(one2) {
@@ -37105,8 +37110,8 @@ function withoutTrace(output) {
   return output.split("\n").filter((line2) => !traceLine.test(line2)).join("\n");
 }
 function connectionTrouble(output) {
-  const lines2 = output.matchAll(/^\d\d:\d\d:\d\d\.\d+ \S+ +== Info: connect to .* failed: (.*)$/gm);
-  return [...lines2].map(([, why]) => why).join("\n");
+  const lines3 = output.matchAll(/^\d\d:\d\d:\d\d\.\d+ \S+ +== Info: connect to .* failed: (.*)$/gm);
+  return [...lines3].map(([, why]) => why).join("\n");
 }
 function lastAnswer(output, now) {
   let status;
@@ -39585,7 +39590,7 @@ function ls(t2) {
 }
 function hs(t2) {
   const e = t2.trim().replace(/^["']|["']$/g, "");
-  return e && (0, import_node_path7.normalize)(e);
+  return e && (0, import_node_path9.normalize)(e);
 }
 function ps(t2, e) {
   return E2({
@@ -40025,7 +40030,7 @@ function uo({
       }
     };
 }
-var import_file_exists, import_node_child_process, import_debug, import_promise_deferred, import_node_path7, import_node_events2, O2, Ae, A2, at, xe, I2, W2, ft, K2, m, Be, G2, Bt, V2, z2, l2, x2, Fe, mt, Ut, Xe, Ye, Qe, Je, Ft, nn, rn, sn, zt, qt, mn, Ht, Kt, kn, _t, vn, j2, En, Vt, Cn, M2, ot, Pn, Dn, Yt, Bn, Un, Wn, J2, Xn, Yn, Qt, R2, Jt, rr, Ot, sr, or, ir, ar, te, ee2, ne2, ur, se, Z2, dr, ie, gr, yr, wr, br, Tr, kr, _r, vr, Er, Sr, ue, Or, Cr, Ar, Nr, $r, Pr, Lr, jr, Br, Ir, Ur, Gr, fe, Hr, le, Vr, Xr, he, Qr, Jr, Zr, ts, rs, pe, ss, gt, ms, ys, $s, Ps, Us, $t, we, Hs, Ks, be, Qs, nt, ro, wo;
+var import_file_exists, import_node_child_process, import_debug, import_promise_deferred, import_node_path9, import_node_events2, O2, Ae, A2, at, xe, I2, W2, ft, K2, m, Be, G2, Bt, V2, z2, l2, x2, Fe, mt, Ut, Xe, Ye, Qe, Je, Ft, nn, rn, sn, zt, qt, mn, Ht, Kt, kn, _t, vn, j2, En, Vt, Cn, M2, ot, Pn, Dn, Yt, Bn, Un, Wn, J2, Xn, Yn, Qt, R2, Jt, rr, Ot, sr, or, ir, ar, te, ee2, ne2, ur, se, Z2, dr, ie, gr, yr, wr, br, Tr, kr, _r, vr, Er, Sr, ue, Or, Cr, Ar, Nr, $r, Pr, Lr, jr, Br, Ir, Ur, Gr, fe, Hr, le, Vr, Xr, he, Qr, Jr, Zr, ts, rs, pe, ss, gt, ms, ys, $s, Ps, Us, $t, we, Hs, Ks, be, Qs, nt, ro, wo;
 var init_dist3 = __esm({
   "node_modules/simple-git/dist/index.mjs"() {
     init_dist();
@@ -40034,7 +40039,7 @@ var init_dist3 = __esm({
     import_node_child_process = require("node:child_process");
     import_debug = __toESM(require_src(), 1);
     import_promise_deferred = __toESM(require_dist2(), 1);
-    import_node_path7 = require("node:path");
+    import_node_path9 = require("node:path");
     init_dist2();
     import_node_events2 = require("node:events");
     O2 = class extends Error {
@@ -41525,9 +41530,9 @@ var init_git_process = __esm({
           if (this.#why?.message === outOfTime) throw new Error(`${outOfTime}
 ${said2}`);
           if (this.#why !== void 0) throw this.#why;
-          const refused = code18 === 0 && printed3.out.length === 0 ? refusal2?.(said2) : void 0;
-          if (refused !== void 0) throw new Error(`${said2}
-${refused}`);
+          const refused2 = code18 === 0 && printed3.out.length === 0 ? refusal2?.(said2) : void 0;
+          if (refused2 !== void 0) throw new Error(`${said2}
+${refused2}`);
           if (code18 === 0) return Buffer.concat(printed3.out);
           throw new Error(said2);
         } finally {
@@ -41579,10 +41584,10 @@ ${refused}`);
 // reconciler/git/object-files.ts
 async function objectFiles(folder) {
   const found2 = /* @__PURE__ */ new Map();
-  const entries = await (0, import_promises12.readdir)((0, import_node_path8.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await (0, import_promises12.readdir)((0, import_node_path10.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry3 of entries) {
     if (!entry3.isFile()) continue;
-    const path2 = (0, import_node_path8.join)(entry3.parentPath, entry3.name);
+    const path2 = (0, import_node_path10.join)(entry3.parentPath, entry3.name);
     const { size } = await (0, import_promises12.stat)(path2).catch(() => void 0) ?? {};
     if (size !== void 0) found2.set(path2, Math.ceil(size / block) * block);
   }
@@ -41594,12 +41599,12 @@ function bytesOf(files) {
 async function removeNewer(folder, before) {
   for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises12.rm)(path2, { force: true });
 }
-var import_promises12, import_node_path8, block;
+var import_promises12, import_node_path10, block;
 var init_object_files = __esm({
   "reconciler/git/object-files.ts"() {
     "use strict";
     import_promises12 = require("node:fs/promises");
-    import_node_path8 = require("node:path");
+    import_node_path10 = require("node:path");
     block = 4096;
   }
 });
@@ -41627,7 +41632,7 @@ function parseRemote(text5) {
 }
 function plain2(text5) {
   const isFolder2 = !text5.startsWith("file:") && !/^[^/]+:/.test(text5);
-  const url = isFolder2 ? (0, import_node_path9.resolve)(text5) : text5;
+  const url = isFolder2 ? (0, import_node_path11.resolve)(text5) : text5;
   const isHere = isFolder2 || text5.startsWith("file:");
   return { url, display: url, ...isHere && { isFolder: true }, redact: redactor([]) };
 }
@@ -41682,11 +41687,11 @@ function invalid(text5) {
 function hasControl(text5) {
   return new RegExp("\\p{Cc}", "u").test(text5);
 }
-var import_node_path9, redactor, expected2;
+var import_node_path11, redactor, expected2;
 var init_remote = __esm({
   "reconciler/git/remote.ts"() {
     "use strict";
-    import_node_path9 = require("node:path");
+    import_node_path11 = require("node:path");
     init_language();
     init_revision();
     redactor = (secrets2) => hiding(secrets2, "[redacted]");
@@ -41716,15 +41721,15 @@ function shown3(location, redact) {
   return redact(location).replace(/[?#].*$/s, "").replaceAll(new RegExp("\\p{Cc}", "gu"), "?").slice(0, 200);
 }
 function essence(output) {
-  const lines2 = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
-  return oneLine(lines2.slice(-4).join("; ").slice(0, 600));
+  const lines3 = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
+  return oneLine(lines3.slice(-4).join("; ").slice(0, 600));
 }
-var import_node_fs6, import_node_path10, import_promises13, Refusal2, mostBytes2, FetchTooLarge, mostRedirects, longestAddress, lookEvery2, Git, idle2;
+var import_node_fs6, import_node_path12, import_promises13, Refusal2, mostBytes2, FetchTooLarge, mostRedirects, longestAddress, lookEvery2, Git, idle2;
 var init_git = __esm({
   "reconciler/git/git.ts"() {
     "use strict";
     import_node_fs6 = require("node:fs");
-    import_node_path10 = require("node:path");
+    import_node_path12 = require("node:path");
     import_promises13 = require("node:timers/promises");
     init_language();
     init_failure();
@@ -41874,7 +41879,7 @@ var init_git = __esm({
       /** What git printed. Throws what it said where it failed, and why it was ended. */
       async #execute({ folder, args, environment: environment2, isRemote, input, most: most3, before }, signal) {
         if (!(0, import_node_fs6.existsSync)(folder)) throw new Error(`not a git repository: ${folder} does not exist`);
-        const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path10.dirname)((0, import_node_path10.resolve)(folder)) };
+        const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path12.dirname)((0, import_node_path12.resolve)(folder)) };
         if (!isRemote) return runLocally({ folder, args, env, most: most3, input: input ?? "", ...this.#timeouts }, signal);
         const child = new GitProcess(args, folder, env);
         const { silence, total } = this.#timeouts;
@@ -41959,7 +41964,7 @@ async function asCommitted(files, run) {
   const objects = (await run(["rev-parse", "--path-format=absolute", "--git-path", "objects"], "", {})).toString(
     "utf8"
   );
-  const folder = await (0, import_promises14.mkdtemp)((0, import_node_path11.join)((0, import_node_os2.tmpdir)(), "sluice-objects-"));
+  const folder = await (0, import_promises14.mkdtemp)((0, import_node_path13.join)((0, import_node_os2.tmpdir)(), "sluice-objects-"));
   try {
     const variables = { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted4(objects.trimEnd()) };
     const hashed = await run(["hash-object", "-w", "--stdin-paths"], lines(asked2.map(({ path: path2 }) => path2)), variables);
@@ -41989,13 +41994,13 @@ function lines(texts) {
 function quoted4(path2) {
   return path2.includes(":") ? `"${path2.replaceAll(/["\\]/g, String.raw`\$&`)}"` : path2;
 }
-var import_promises14, import_node_os2, import_node_path11;
+var import_promises14, import_node_os2, import_node_path13;
 var init_clean = __esm({
   "reconciler/work-tree/clean.ts"() {
     "use strict";
     import_promises14 = require("node:fs/promises");
     import_node_os2 = require("node:os");
-    import_node_path11 = require("node:path");
+    import_node_path13 = require("node:path");
   }
 });
 
@@ -42014,11 +42019,11 @@ async function filesNow(top, paths, limits2) {
     top
   );
   const files = [];
-  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises15.readFile)((0, import_node_path12.join)(top, path2)) });
+  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises15.readFile)((0, import_node_path14.join)(top, path2)) });
   return { files, skipped };
 }
 async function lookAt(top, path2, limits2) {
-  const file = (0, import_node_path12.join)(top, path2);
+  const file = (0, import_node_path14.join)(top, path2);
   const found2 = await (0, import_promises15.lstat)(file).catch(() => void 0);
   if (found2 === void 0) return void 0;
   if (found2.isSymbolicLink()) return "a symbolic link, which is not followed: put the file itself here";
@@ -42027,12 +42032,12 @@ async function lookAt(top, path2, limits2) {
   if (await (0, import_promises15.realpath)(file) !== file) return "a file behind a symbolic link, which is not followed";
   return found2.size > limits2.fileBytes ? tooLarge2(found2.size, limits2) : found2.size;
 }
-var import_promises15, import_node_path12;
+var import_promises15, import_node_path14;
 var init_files = __esm({
   "reconciler/work-tree/files.ts"() {
     "use strict";
     import_promises15 = require("node:fs/promises");
-    import_node_path12 = require("node:path");
+    import_node_path14 = require("node:path");
     init_limits2();
     init_tree();
   }
@@ -42048,7 +42053,7 @@ async function nearest3(path2) {
     () => true,
     () => false
   );
-  return isThere2 || (0, import_node_path13.dirname)(path2) === path2 ? path2 : nearest3((0, import_node_path13.dirname)(path2));
+  return isThere2 || (0, import_node_path15.dirname)(path2) === path2 ? path2 : nearest3((0, import_node_path15.dirname)(path2));
 }
 async function topOf(real, folder, environment2, signal) {
   const run = { folder: real, args: ["rev-parse", "--show-toplevel"], input: "", most: mostAnswer, ...timeouts };
@@ -42059,12 +42064,12 @@ async function topOf(real, folder, environment2, signal) {
     throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree: ${said2}`);
   }
 }
-var import_promises16, import_node_path13, mostAnswer, mostContents, linkMode, submoduleMode, timeouts, WorkTree;
+var import_promises16, import_node_path15, mostAnswer, mostContents, linkMode, submoduleMode, timeouts, WorkTree;
 var init_work_tree = __esm({
   "reconciler/work-tree/work-tree.ts"() {
     "use strict";
     import_promises16 = require("node:fs/promises");
-    import_node_path13 = require("node:path");
+    import_node_path15 = require("node:path");
     init_language();
     init_commit();
     init_credentials();
@@ -42104,12 +42109,12 @@ var init_work_tree = __esm({
        */
       static async around(folder, environment2, signal) {
         const none = new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-        const wanted = (0, import_node_path13.resolve)(folder);
+        const wanted = (0, import_node_path15.resolve)(folder);
         const there = await nearest3(wanted);
         if (!(await (0, import_promises16.stat)(there)).isDirectory()) throw none;
         const real = await (0, import_promises16.realpath)(there);
         const top = await (0, import_promises16.realpath)(await topOf(real, folder, environment2, signal));
-        const under = (0, import_node_path13.relative)(top, (0, import_node_path13.join)(real, (0, import_node_path13.relative)(there, wanted))).split(import_node_path13.sep).join("/");
+        const under = (0, import_node_path15.relative)(top, (0, import_node_path15.join)(real, (0, import_node_path15.relative)(there, wanted))).split(import_node_path15.sep).join("/");
         const made3 = new _WorkTree(top, under || ".", environment2, signal);
         if (there !== wanted && (await made3.#listed()).length === 0) throw none;
         return made3;
@@ -42218,13 +42223,13 @@ var init_work_tree = __esm({
        * is a link today may have been a file then, so the name counts, and not where it leads.
        */
       async textAt(commit, file) {
-        const folder = (0, import_node_path13.dirname)((0, import_node_path13.resolve)(file));
-        const path2 = (0, import_node_path13.relative)(this.top, (0, import_node_path13.join)(await (0, import_promises16.realpath)(folder).catch(() => folder), (0, import_node_path13.basename)(file)));
-        if (path2.startsWith("..") || (0, import_node_path13.isAbsolute)(path2)) return void 0;
+        const folder = (0, import_node_path15.dirname)((0, import_node_path15.resolve)(file));
+        const path2 = (0, import_node_path15.relative)(this.top, (0, import_node_path15.join)(await (0, import_promises16.realpath)(folder).catch(() => folder), (0, import_node_path15.basename)(file)));
+        if (path2.startsWith("..") || (0, import_node_path15.isAbsolute)(path2)) return void 0;
         const args = ["ls-tree", "-z", "--full-tree", commit, "--", `:(literal)${path2}`];
         const listing = await this.#git.text(this.top, args, this.#signal);
         if (!/^100\d+ blob /.test(listing)) return void 0;
-        return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path13.sep).join("/")}`], this.#signal);
+        return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path15.sep).join("/")}`], this.#signal);
       }
       /** The one line that git answers; undefined where it fails. */
       async #line(...args) {
@@ -42335,10 +42340,10 @@ function positionText(position2) {
 function unreadText(topics, lag) {
   return `; ${counted2(lag, "offset")} ${lag === 1 ? "stays" : "stay"} unread in ${topicsText(topics)}`;
 }
-function rereadingText({ elsewhere: elsewhere2, added, removed, begins, take_over }) {
+function rereadingText({ elsewhere: elsewhere2, added: added2, removed, begins, take_over }) {
   const clauses = [
     elsewhereText(elsewhere2),
-    added.map(startUnless).join(""),
+    added2.map(startUnless).join(""),
     removed === void 0 ? "" : removedText(removed),
     begins ? "; the start applies only to a topic of which its consumer group has no offsets" : ""
   ];
@@ -42872,17 +42877,17 @@ var init_base = __esm({
           }
         }
       }
-      addToPath(path2, added, removed, oldPosInc, options) {
+      addToPath(path2, added2, removed, oldPosInc, options) {
         const last2 = path2.lastComponent;
-        if (last2 && !options.oneChangePerToken && last2.added === added && last2.removed === removed) {
+        if (last2 && !options.oneChangePerToken && last2.added === added2 && last2.removed === removed) {
           return {
             oldPos: path2.oldPos + oldPosInc,
-            lastComponent: { count: last2.count + 1, added, removed, previousComponent: last2.previousComponent }
+            lastComponent: { count: last2.count + 1, added: added2, removed, previousComponent: last2.previousComponent }
           };
         } else {
           return {
             oldPos: path2.oldPos + oldPosInc,
-            lastComponent: { count: 1, added, removed, previousComponent: last2 }
+            lastComponent: { count: 1, added: added2, removed, previousComponent: last2 }
           };
         }
       }
@@ -43059,12 +43064,12 @@ function textDifference(from, to2) {
     { added: false, removed: true, value: from },
     { added: true, removed: false, value: to2 }
   ];
-  const lines2 = parts.flatMap(({ added, removed, value }) => {
-    const sign2 = added ? "+" : removed ? "-" : " ";
+  const lines3 = parts.flatMap(({ added: added2, removed, value }) => {
+    const sign2 = added2 ? "+" : removed ? "-" : " ";
     return value.replace(/\n$/, "").split("\n").map((line2) => `      ${sign2} ${clean3(line2)}`);
   });
-  const more = lines2.length - mostLines;
-  return more > 0 ? [...lines2.slice(0, mostLines), `      … ${more} more lines`] : lines2;
+  const more = lines3.length - mostLines;
+  return more > 0 ? [...lines3.slice(0, mostLines), `      … ${more} more lines`] : lines3;
 }
 function printed2(value) {
   return clean3(typeof value === "string" ? value : JSON.stringify(value));
@@ -43104,8 +43109,8 @@ function code(text5) {
   const escaped5 = clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "&#124;");
   return `<code>${escaped5.replaceAll(/[\\`*[\]~_@#]/g, (character) => `&#${character.codePointAt(0)};`)}</code>`;
 }
-function fenced(language, lines2) {
-  const text5 = lines2.map(clean4).join("\n");
+function fenced(language, lines3) {
+  const text5 = lines3.map(clean4).join("\n");
   const fence = fenceOf(text5, 3);
   return `${fence}${language}
 ${text5}
@@ -43189,7 +43194,7 @@ function detailsOf(change) {
   return [
     `<details${level === "refuse" ? " open" : ""}><summary>${code(pipeline_id)}: ${whatOf(change)}</summary>`,
     `${place === "" ? "" : `${code(place.slice(0, -2))}: `}${inline(cut2(reason2, longestFact * 3))}`,
-    ...listOf2(factsOf(change)),
+    ...listOf3(factsOf(change)),
     ...diffOf(change),
     ...statementsOf(change),
     "</details>"
@@ -43209,16 +43214,16 @@ function factsOf(change) {
     ...tables.map(({ text: text5 }) => inline(cut2(text5, longestFact)))
   ];
 }
-function listOf2(facts) {
+function listOf3(facts) {
   const shown6 = facts.slice(0, mostFacts).map((fact) => `- ${fact}`);
   const more = facts.length - shown6.length;
   return shown6.length === 0 ? [] : [[...shown6, ...more > 0 ? [`- … and ${more} more`] : []].join("\n")];
 }
 function diffOf({ fields }) {
   if (fields.length === 0) return [];
-  const lines2 = fields.flatMap(fieldLines).map((line2) => cut2(withoutIndent(line2), longestLine3));
-  const more = lines2.length - mostLines2;
-  return [fenced("diff", more > 0 ? [...lines2.slice(0, mostLines2), `… ${more} more lines`] : lines2)];
+  const lines3 = fields.flatMap(fieldLines).map((line2) => cut2(withoutIndent(line2), longestLine3));
+  const more = lines3.length - mostLines2;
+  return [fenced("diff", more > 0 ? [...lines3.slice(0, mostLines2), `… ${more} more lines`] : lines3)];
 }
 function withoutIndent(line2) {
   return line2.startsWith("      ") ? line2.slice(6) : ` ${line2.trimStart()}`;
@@ -43318,17 +43323,17 @@ ${what} \`sluice plan\` prints all.
       /** Adds as many as have room in `most` characters; returns how many. */
       addWithin(most3, parts, between2) {
         const limit2 = Math.min(this.#most, this.#text.length + most3);
-        let added = 0;
+        let added2 = 0;
         for (const part2 of parts) {
-          const join15 = added === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
+          const join15 = added2 === 0 && !part2.startsWith("| ") ? "\n\n" : between2;
           if (this.#text.length + join15.length + part2.length > limit2) continue;
           this.#text += join15 + part2;
-          added += 1;
+          added2 += 1;
         }
-        return added;
+        return added2;
       }
-      count(one2, parts, added, several) {
-        const left = counted2(parts.length - added, one2, several);
+      count(one2, parts, added2, several) {
+        const left = counted2(parts.length - added2, one2, several);
         if (left !== "") this.#left.push(left);
       }
     };
@@ -43684,7 +43689,7 @@ var init_rest = __esm({
 
 // reconciler/secrets/file-and-env.ts
 async function content(reference, path2) {
-  if (!(0, import_node_path14.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
+  if (!(0, import_node_path16.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
   let file;
   try {
     file = await (0, import_promises18.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
@@ -43723,13 +43728,13 @@ function textOf5(reference, bytes2) {
 function notFound(reference, what, wayOut2) {
   return new EngineError("SECRET_NOT_FOUND", `secret ${reference} ${what}: ${wayOut2}`, { details: { reference } });
 }
-var import_node_fs7, import_promises18, import_node_path14, fileBytes, FileAndEnvSecrets;
+var import_node_fs7, import_promises18, import_node_path16, fileBytes, FileAndEnvSecrets;
 var init_file_and_env = __esm({
   "reconciler/secrets/file-and-env.ts"() {
     "use strict";
     import_node_fs7 = require("node:fs");
     import_promises18 = require("node:fs/promises");
-    import_node_path14 = require("node:path");
+    import_node_path16 = require("node:path");
     init_language();
     init_schemas();
     fileBytes = 64 * 1024;
@@ -43954,17 +43959,22 @@ var init_plan2 = __esm({
   }
 });
 
-// reconciler/cli/files/moved.ts
-var moved_exports = {};
-__export(moved_exports, {
-  movedSince: () => movedSince
+// reconciler/cli/files/since-base.ts
+var since_base_exports = {};
+__export(since_base_exports, {
+  sinceBase: () => sinceBase
 });
-async function movedSince(ref, paths, of) {
-  const problems = [];
-  for (const path2 of paths) problems.push(...await movedIn(path2, ref, of));
-  return problems;
+async function sinceBase(ref, paths, of) {
+  const all = { moved: [], problems: [], pipelines: [] };
+  for (const path2 of paths) {
+    const { moved: own2, problems, pipelines } = await sinceBaseIn(path2, ref, of);
+    all.moved.push(...own2);
+    all.problems.push(...problems);
+    all.pipelines.push(...pipelines);
+  }
+  return all;
 }
-async function movedIn(folder, ref, { settings: settings2, env }) {
+async function sinceBaseIn(folder, ref, { settings: settings2, env }) {
   if (!(await (0, import_promises19.stat)(folder)).isDirectory()) {
     throw new CliError(
       `--base: expected folders, found the file ${folder}: what has moved shows in a whole folder alone`
@@ -43975,12 +43985,19 @@ async function movedIn(folder, ref, { settings: settings2, env }) {
   const { base, head } = await comparedFiles(tree, ref, void 0);
   const [before, after] = await loadedSides(settings2, tree, [base, head], signal);
   const { notes, changes } = previewOf(before, after, anyNumber);
-  const shown6 = (file) => (0, import_node_path15.join)(folder, (0, import_node_path15.relative)(tree.under, file));
+  const shown6 = (file) => (0, import_node_path17.join)(folder, (0, import_node_path17.relative)(tree.under, file));
   const moves2 = notes.flatMap((note) => note.code === "FileMoved" ? [note.facts] : []);
-  return [
+  const found2 = [
     ...moves2.map(({ pipeline_id, from }) => moved4(pipeline_id, after, shown6, from)),
     ...changes.flatMap((one2) => idChanged2(one2, after, shown6))
-  ].flatMap((one2) => one2 ?? []);
+  ];
+  const { problems, pipelines } = reviewOf(before.desired);
+  const asShown = (one2) => ({ ...one2, file: shown6(one2.file) });
+  return {
+    moved: found2.flatMap((one2) => one2 ?? []),
+    problems: problems.map(asShown),
+    pipelines: pipelines.map((one2) => ({ ...one2, place: (path2) => asShown(one2.place(path2)) }))
+  };
 }
 function moved4(pipeline_id, { desired }, shown6, from) {
   const pipeline = desired.pipelines.find((one2) => one2.pipeline_id === pipeline_id);
@@ -44018,12 +44035,13 @@ function idChanged2({ change }, { desired }, shown6) {
     )
   ];
 }
-var import_promises19, import_node_path15, longest9, anyNumber;
-var init_moved = __esm({
-  "reconciler/cli/files/moved.ts"() {
+var import_promises19, import_node_path17, longest9, anyNumber;
+var init_since_base = __esm({
+  "reconciler/cli/files/since-base.ts"() {
     "use strict";
     import_promises19 = require("node:fs/promises");
-    import_node_path15 = require("node:path");
+    import_node_path17 = require("node:path");
+    init_load();
     init_problem();
     init_budget2();
     init_preview();
@@ -44041,7 +44059,7 @@ init_terminal();
 
 // reconciler/cli/action/check.ts
 var import_promises24 = require("node:fs/promises");
-var import_node_path20 = require("node:path");
+var import_node_path22 = require("node:path");
 
 // reconciler/cli/files/validation.ts
 init_load();
@@ -44058,9 +44076,9 @@ function excerptsOf(files, problems) {
   for (const [path2, own2] of byFile(problems).slice(0, mostFiles)) {
     const file = byPath.get(path2);
     if (file === void 0) continue;
-    const lines2 = new FileLines(file);
+    const lines3 = new FileLines(file);
     for (const one2 of own2) {
-      const found2 = lines2.shown(one2.line - 1, one2.column - 1);
+      const found2 = lines3.shown(one2.line - 1, one2.column - 1);
       if (found2 !== void 0) excerpts.set(one2, { line: one2.line, ...windowOf(found2) });
     }
   }
@@ -44087,13 +44105,13 @@ var FileLines = class {
   #parts = /* @__PURE__ */ new Map();
   constructor(file) {
     const { documents, text: text5 = "" } = parse3(file);
-    const lines2 = text5.split(/(?<=\r\n|\n|\r(?!\n))/);
+    const lines3 = text5.split(/(?<=\r\n|\n|\r(?!\n))/);
     let at2 = 0;
-    for (const line2 of lines2) {
+    for (const line2 of lines3) {
       this.#starts.push(at2);
       at2 += line2.length;
     }
-    this.#lines = lines2.map((line2) => line2.replace(/[\r\n]+$/, ""));
+    this.#lines = lines3.map((line2) => line2.replace(/[\r\n]+$/, ""));
     if (documents.length === 0) return;
     const tokens2 = documents.flatMap(
       (document2) => document2.tokens().map((token5) => ({ ...token5, line: document2.placeOf(token5).line - 1 }))
@@ -44270,12 +44288,110 @@ function oneDocument(second) {
 init_check2();
 init_orphaned_tests();
 init_cli_error();
+
+// reconciler/secrets/permissions.ts
+var import_node_path = require("node:path");
+init_language();
+init_schemas();
+var any = ["*"];
+function isPermitted(permissions, { scheme, name: name3 }, { pipeline_id, hosts }) {
+  const isNamed2 = ({ allows }) => {
+    if (allows.kind === "env") return scheme === "env" && matches(allows.name, name3);
+    return scheme === "file" && (allows.kind === "file" ? allows.path === name3 : isInside(allows.folder, name3));
+  };
+  return permissions.some((permission) => isNamed2(permission) && isFor(permission, { pipeline_id, hosts }));
+}
+function isFor({ pipelines, hosts: allowed3 }, { pipeline_id, hosts }) {
+  return pipelines.some((pattern4) => matches(pattern4, pipeline_id)) && hosts.every((host2) => allowed3.some((pattern4) => matches(pattern4, host2.toLowerCase())));
+}
+function permissionsOf(references2) {
+  return Object.entries(references2).map(([reference, who]) => {
+    const [pipelines = "", hosts] = who.split(" towards ");
+    const allows = allowedBy(reference);
+    return {
+      reference,
+      allows,
+      pipelines: listOf2(pipelines),
+      hosts: hosts === void 0 ? any : listOf2(hosts.toLowerCase())
+    };
+  });
+}
+function allowedBy(reference) {
+  const { scheme, name: name3 = "" } = readReference(reference) ?? {};
+  if (scheme === "env") return { kind: "env", name: name3 };
+  if (name3.endsWith("/*")) return { kind: "folder", folder: name3.slice(0, -"/*".length) || import_node_path.sep };
+  return { kind: "file", path: name3 };
+}
+function listOf2(text5) {
+  return text5.split(",").map((part2) => part2.trim());
+}
+function isInside(folder, path2) {
+  return path2.startsWith(folder.endsWith(import_node_path.sep) ? folder : folder + import_node_path.sep);
+}
+
+// reconciler/cli/invocation/references.ts
+function permissionsGiven(settings2) {
+  const given4 = settings2.all("references").toReversed();
+  if (given4.length === 0) return void 0;
+  return permissionsOf(Object.assign({}, ...given4.map(({ value }) => value)));
+}
+
+// reconciler/cli/files/validation.ts
 init_variables2();
+
+// reconciler/secrets/secret-problems.ts
+var import_node_path4 = require("node:path");
+init_problem();
+init_schemas();
+function secretProblems(pipelines, permissions, base) {
+  const before = base && new Set(base.flatMap(usesOf).map(keyOf2));
+  return pipelines.flatMap(usesOf).flatMap((used) => {
+    if (!isAllowed(used, permissions)) return [refused(used, permissions === void 0)];
+    return before === void 0 || before.has(keyOf2(used)) ? [] : [added(used)];
+  });
+}
+function usesOf(pipeline) {
+  const { access_token } = pipeline.options;
+  const fields = secretFields(pipeline.config);
+  if (access_token?.includes("${") === true) {
+    fields.push({ path: ["x-sluice", "access_token"], text: access_token, hosts: [] });
+  }
+  return fields.flatMap(
+    ({ path: path2, text: text5, hosts }) => referencesIn(text5).map((reference) => ({ pipeline, path: path2, reference, hosts }))
+  );
+}
+function keyOf2({ pipeline: { pipeline_id }, reference: { text: text5 }, hosts }) {
+  return JSON.stringify([pipeline_id, text5, hosts.toSorted()]);
+}
+function isAllowed({ pipeline: { pipeline_id }, reference, hosts }, permissions) {
+  if (permissions !== void 0) return isPermitted(permissions, reference, { pipeline_id, hosts });
+  const { scheme, name: name3 } = reference;
+  return scheme === "env" ? name3.startsWith("SLUICE_SECRET_") : (0, import_node_path4.basename)((0, import_node_path4.dirname)(name3)) === "secrets";
+}
+function refused({ pipeline, path: path2, reference, hosts }, isDefault) {
+  const line2 = `"${reference.text}": "${pipeline.pipeline_id}${towards(hosts)}"`;
+  return problem("SECRET_REFUSED", pipeline.place(path2), {
+    path: path2,
+    expected: isDefault ? "a secret that operators allow by default: ${env:SLUICE_SECRET_*}, or a file of the folder secrets" : "a secret that the references of the operator allow",
+    found: printable2(reference.text),
+    suggestion: `name another one, or ask the operator for ${printable2(line2)} under references`
+  });
+}
+function added({ pipeline, path: path2, reference, hosts }) {
+  return problem("SECRET_USED", pipeline.place(path2), {
+    path: path2,
+    expected: `no secret that ${pipeline.pipeline_id} does not get at the base`,
+    found: `${printable2(reference.text)}${towards(hosts)}`
+  });
+}
+function towards(hosts) {
+  return hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
+}
 
 // reconciler/cli/files/pipeline-files.ts
 var import_node_fs5 = require("node:fs");
 var import_promises10 = require("node:fs/promises");
-var import_node_path6 = require("node:path");
+var import_node_path8 = require("node:path");
 init_ignore();
 init_load();
 init_limits();
@@ -44299,7 +44415,7 @@ async function pipelineFiles(paths) {
       continue;
     }
     const found2 = isOne2 ? [await singleFile(path2)] : await filesOfFolder(path2, left);
-    for (const file of found2) files.set((0, import_node_path6.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
+    for (const file of found2) files.set((0, import_node_path8.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
     if (isOne2) named6.add(path2);
   }
   return { files: [...files.values()], named: named6, ...left };
@@ -44341,13 +44457,13 @@ async function filesOfFolder(folder, { unread: unread2, tests }) {
   const { Folder: Folder2 } = await Promise.resolve().then(() => (init_folder(), folder_exports));
   const revision = await new Folder2({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
   const links = await linksIn(folder, revision.files);
-  for (const path2 of links) unread2.push({ path: (0, import_node_path6.join)(folder, path2), reason: ofGit });
+  for (const path2 of links) unread2.push({ path: (0, import_node_path8.join)(folder, path2), reason: ofGit });
   const files = withoutIgnored(revision.files).filter(({ path: path2 }) => !links.has(path2));
-  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path6.join)(folder, path2));
-  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes: bytes2 }) => ({ path: (0, import_node_path6.join)(folder, path2), below: path2, bytes: bytes2 }));
+  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path8.join)(folder, path2));
+  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes: bytes2 }) => ({ path: (0, import_node_path8.join)(folder, path2), below: path2, bytes: bytes2 }));
   for (const one2 of revision.skipped.filter(isOurs)) {
     const below = one2.path;
-    const path2 = (0, import_node_path6.join)(folder, below);
+    const path2 = (0, import_node_path8.join)(folder, below);
     const bytes2 = isPipelineFile(below) ? await readAtMost(path2, maxFileBytes + 1).catch(() => nothing2) : nothing2;
     if (bytes2.length > maxFileBytes) found2.push({ path: path2, below, bytes: bytes2 });
     else unread2.push({ ...one2, path: path2 });
@@ -44363,12 +44479,12 @@ async function linksIn(folder, files) {
   const real = await (0, import_promises10.realpath)(folder);
   if (await workTreeOf(real) === void 0) return /* @__PURE__ */ new Set();
   const found2 = await Promise.all(
-    files.map(async ({ path: path2 }) => await (0, import_promises10.realpath)((0, import_node_path6.join)(real, path2)) === (0, import_node_path6.join)(real, path2) ? [] : [path2])
+    files.map(async ({ path: path2 }) => await (0, import_promises10.realpath)((0, import_node_path8.join)(real, path2)) === (0, import_node_path8.join)(real, path2) ? [] : [path2])
   );
   return new Set(found2.flat());
 }
 async function singleFile(path2, target = path2) {
-  const below = (0, import_node_path6.basename)(path2);
+  const below = (0, import_node_path8.basename)(path2);
   if (!isPipelineFile(below)) {
     throw new CliError(
       `${path2}: expected a pipeline file: *.yaml, *.yml or *.json, neither hidden, nor sluice.yaml, nor tests (*.test.yaml)`
@@ -44408,12 +44524,23 @@ async function validationOf({ settings: settings2, env, progress: progress2 }, p
   const ofTests = [...alone.map(orphanedTest), ...read];
   const onFile = (index) => progress2.step(`${index} of ${files.length} files`);
   const found2 = review(files, named6, variables, onFile);
-  const base = settings2.optional("validate_base");
-  const moved5 = base === void 0 ? [] : await movedProblems(base, paths, { settings: settings2, env });
-  const problems = [...found2.problems, ...ofTests, ...moved5, ...await ask(found2.pipelines)].toSorted(byPlace);
+  const ref = settings2.optional("validate_base");
+  const base = ref === void 0 ? void 0 : await readBase(ref, paths, { settings: settings2, env });
+  const permissions = permissionsGiven(settings2);
+  const ofFiles = [...found2.problems, ...secretProblems(found2.pipelines, permissions, base?.pipelines)];
+  const news = base === void 0 ? ofFiles : without2(ofFiles, [...base.problems, ...secretProblems(base.pipelines, permissions)]);
+  const others2 = [...ofTests, ...base?.moved ?? [], ...await ask(found2.pipelines)];
+  const problems = [...news, ...others2].toSorted(byPlace);
   if (files.length + tests.length + unread2.length + problems.length === 0) throw nothingIn(paths);
   const excerpts = excerptsOf(files, problems);
-  return { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread: unread2 };
+  const known2 = ofFiles.length - news.length;
+  const report = { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread: unread2 };
+  return ref === void 0 || known2 === 0 ? report : { ...report, known: { count: known2, base: ref } };
+}
+function without2(problems, base) {
+  const keyOf3 = ({ code: code18, file, message }) => JSON.stringify([code18, file, message]);
+  const known2 = new Set(base.map(keyOf3));
+  return problems.filter((one2) => one2.severity === "error" || !known2.has(keyOf3(one2)));
 }
 function nothingIn(paths) {
   const where = foldersText(paths);
@@ -44426,9 +44553,9 @@ async function testProblems(paths) {
     return "problems" in checked ? checked.problems : [];
   });
 }
-async function movedProblems(...given4) {
-  const { movedSince: movedSince2 } = await Promise.resolve().then(() => (init_moved(), moved_exports));
-  return movedSince2(...given4);
+async function readBase(...given4) {
+  const { sinceBase: sinceBase2 } = await Promise.resolve().then(() => (init_since_base(), since_base_exports));
+  return sinceBase2(...given4);
 }
 function withUnread(report, unread2) {
   return { ...report, problems: [...report.problems, ...unread2.map(notRead2)].toSorted(byPlace) };
@@ -44451,7 +44578,7 @@ init_cli_error();
 
 // reconciler/cli/invocation/default-config.ts
 var import_promises20 = require("node:fs/promises");
-var import_node_path16 = require("node:path");
+var import_node_path18 = require("node:path");
 init_cli_error();
 init_settings_file();
 init_settings_table();
@@ -44490,7 +44617,7 @@ async function inside(tree, entries) {
   return entries;
 }
 async function leadsInto(tree, path2) {
-  return isWithin(tree, await (0, import_promises20.realpath)(path2).catch(() => (0, import_node_path16.resolve)(path2)));
+  return isWithin(tree, await (0, import_promises20.realpath)(path2).catch(() => (0, import_node_path18.resolve)(path2)));
 }
 
 // reconciler/cli/invocation/progress.ts
@@ -44758,7 +44885,7 @@ init_work_tree();
 init_yaml_document();
 
 // reconciler/validate/formats/report.ts
-var import_node_path17 = require("node:path");
+var import_node_path19 = require("node:path");
 var severities2 = ["error", "warning", "info"];
 function worstFirst(problems) {
   return severities2.flatMap((one2) => ofSeverity(problems, one2));
@@ -44770,8 +44897,9 @@ function counts(problems) {
   const of = (severity) => ofSeverity(problems, severity).length;
   return { errors: of("error"), warnings: of("warning"), infos: of("info") };
 }
-function summary3({ problems, files }) {
-  return `${number4(files.length, "file")} checked: ${countsInWords(problems)}`;
+function summary3({ problems, files, known: known2 }) {
+  const left = known2 === void 0 ? "" : `; ${known2.count} that ${known2.base} has as well ${known2.count === 1 ? "is" : "are"} left out`;
+  return `${number4(files.length, "file")} checked: ${countsInWords(problems)}${left}`;
 }
 function countsInWords(problems) {
   const { errors, warnings, infos } = counts(problems);
@@ -44782,9 +44910,9 @@ function number4(count, what) {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 function pathFrom(root, file) {
-  if (root === void 0 || !(0, import_node_path17.isAbsolute)(file)) return file;
-  const below = (0, import_node_path17.relative)(root, file);
-  return below.startsWith("..") || (0, import_node_path17.isAbsolute)(below) ? file : below;
+  if (root === void 0 || !(0, import_node_path19.isAbsolute)(file)) return file;
+  const below = (0, import_node_path19.relative)(root, file);
+  return below.startsWith("..") || (0, import_node_path19.isAbsolute)(below) ? file : below;
 }
 
 // reconciler/validate/formats/github.ts
@@ -44794,11 +44922,11 @@ init_problem();
 // reconciler/validate/formats/text.ts
 init_problem();
 function textReport(report) {
-  const lines2 = report.problems.flatMap((problem2) => [
+  const lines3 = report.problems.flatMap((problem2) => [
     textLine(problem2),
     ...excerptLines(report.excerpts?.get(problem2))
   ]);
-  return `${[...lines2, summary3(report)].join("\n")}
+  return `${[...lines3, summary3(report)].join("\n")}
 `;
 }
 function textLine(problem2) {
@@ -44948,8 +45076,8 @@ var sections = [
   ["info", "Notes"]
 ];
 function markdownReport(report) {
-  const lines2 = [marker2, `**sluice validate**: ${summary3(report)}`];
-  let length = lines2.join("\n").length + reserve;
+  const lines3 = [marker2, `**sluice validate**: ${summary3(report)}`];
+  let length = lines3.join("\n").length + reserve;
   const left = [];
   for (const [severity, title] of sections) {
     const problems = ofSeverity(report.problems, severity);
@@ -44960,14 +45088,14 @@ function markdownReport(report) {
 ` : ""}${item4(report, problem2)}`;
       if (left.length > 0 || length + text5.length + 1 > longestComment) left.push(problem2);
       else {
-        lines2.push(text5);
+        lines3.push(text5);
         length += text5.length + 1;
       }
     }
   }
-  if (left.length > 0) lines2.push(`
+  if (left.length > 0) lines3.push(`
 Not shown, as a comment has its limit: ${countsInWords(left)}.`);
-  return `${lines2.join("\n")}
+  return `${lines3.join("\n")}
 `;
 }
 function item4({ root, excerpts }, problem2) {
@@ -44980,14 +45108,14 @@ function inCode(text5) {
   const fence = fenceOf(text5, 1);
   return `${fence} ${text5} ${fence}`;
 }
-function fenced2(lines2) {
-  if (lines2.length === 0) return [];
-  const fence = fenceOf(lines2.join("\n"), 3);
-  return ["", `  ${fence}`, ...lines2.map((line2) => `  ${line2}`), `  ${fence}`, ""];
+function fenced2(lines3) {
+  if (lines3.length === 0) return [];
+  const fence = fenceOf(lines3.join("\n"), 3);
+  return ["", `  ${fence}`, ...lines3.map((line2) => `  ${line2}`), `  ${fence}`, ""];
 }
 
 // reconciler/validate/formats/sarif.ts
-var import_node_path18 = require("node:path");
+var import_node_path20 = require("node:path");
 var import_node_url = require("node:url");
 
 // package.json
@@ -45156,7 +45284,7 @@ function result(problem2, root, fingerprints) {
 }
 function uriOf(path2) {
   const whole4 = path2.replaceAll(new RegExp("\\p{Surrogate}", "gu"), "�");
-  return (0, import_node_path18.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
+  return (0, import_node_path20.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
 }
 function messageText(problem2) {
   return withSuggestion(problem2).replaceAll("](", "] (");
@@ -45198,6 +45326,7 @@ function inputsOf(env) {
   ];
   return {
     path: optional(env, "path") ?? ".",
+    references: lines2(optional(env, "references")),
     isCommented: isSet(env, "comment", true),
     isUploaded: isSet(env, "upload-sarif", false),
     isTested: isSet(env, "test", false),
@@ -45214,6 +45343,9 @@ function workingDirectory(env) {
 }
 function optional(env, name3) {
   return env[`INPUT_${name3.toUpperCase()}`]?.trim() || void 0;
+}
+function lines2(text5 = "") {
+  return text5.split("\n").map((line2) => line2.trim()).filter((line2) => line2 !== "");
 }
 function isSet(env, name3, otherwise) {
   const text5 = optional(env, name3);
@@ -45233,14 +45365,14 @@ var Runner = class {
   }
   /** Sets outputs of the step. */
   async output(values3) {
-    const lines2 = Object.entries(values3).map(([name3, value]) => {
+    const lines3 = Object.entries(values3).map(([name3, value]) => {
       const end2 = `end_${(0, import_node_crypto9.randomUUID)()}`;
       return `${name3}<<${end2}
 ${value}
 ${end2}
 `;
     });
-    await this.#append("GITHUB_OUTPUT", lines2.join(""));
+    await this.#append("GITHUB_OUTPUT", lines3.join(""));
   }
   /** Adds Markdown to the summary of the job, as far as it has room. */
   async summarise(parts) {
@@ -45273,7 +45405,7 @@ function annotationAt(kind2, { file, line: line2 }, text5) {
 // reconciler/cli/action/tests.ts
 var import_node_child_process3 = require("node:child_process");
 var import_promises23 = require("node:fs/promises");
-var import_node_path19 = require("node:path");
+var import_node_path21 = require("node:path");
 
 // reconciler/pipeline-tests/outcome.ts
 function counted3(count, noun) {
@@ -45288,7 +45420,7 @@ var [longest10, mostPrinted] = [15 * 6e4, 64 * 1024 * 1024];
 var passedOn2 = ["PATH", "HOME", "TMPDIR", "TEMP", "RUNNER_TEMP", "LANG", "CI", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"];
 async function tested({ env, terminal }, { path: path2, vars }, runner) {
   const own2 = Object.fromEntries(passedOn2.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
-  const program = await installed((0, import_node_path19.join)((0, import_node_path19.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
+  const program = await installed((0, import_node_path21.join)((0, import_node_path21.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
   const args = [program, "test", path2, "--format", "json", ...vars === void 0 ? [] : ["--vars", vars]];
   const { said: said2, error: error2 } = await ran("node", args, { env: own2 });
   const report = reportIn(said2);
@@ -45303,7 +45435,7 @@ async function tested({ env, terminal }, { path: path2, vars }, runner) {
   return failed === 0;
 }
 async function installed(root, env, terminal) {
-  const program = (0, import_node_path19.join)(root, "dist/sluice.js");
+  const program = (0, import_node_path21.join)(root, "dist/sluice.js");
   if (await isThere(program)) return program;
   terminal.out("Installing Sluice with chDB, for its tests.");
   const { error: error2 } = await ran("npm", ["ci", "--no-audit", "--no-fund"], { env, cwd: root });
@@ -45359,8 +45491,9 @@ async function check2(job) {
   try {
     const inputs = inputsOf(job.env);
     const runner = new Runner(job.env);
-    const isGood = await validated(job, inputs, runner);
-    const isHarmless = await compared3(job, inputs, runner);
+    const base = inputs.base ?? await baseOf(job, inputs.path);
+    const isGood = await validated(job, inputs, base, runner);
+    const isHarmless = await compared3(job, inputs, base, runner);
     const isPassing = !inputs.isTested || await tested(job, inputs, runner);
     return isGood && isHarmless && isPassing;
   } catch (error2) {
@@ -45369,8 +45502,8 @@ async function check2(job) {
     return false;
   }
 }
-async function validated(job, inputs, runner) {
-  const settings2 = await settingsOf2("validate", job, inputs);
+async function validated(job, inputs, base, runner) {
+  const settings2 = await settingsOf2("validate", job, inputs, base);
   const { unread: unread2, ...found2 } = await validationOf({ settings: settings2, env: job.env, progress }, [inputs.path]);
   const report = withUnread(found2, unread2);
   job.terminal.out(printableLines(format(report, "github").trimEnd()));
@@ -45399,17 +45532,16 @@ async function uploaded({ env, terminal }, { token: token5 }, sarif) {
     terminal.out(annotation2("warning", printable(`The SARIF file was not uploaded: ${way}${error2.message}`)));
   }
 }
-async function compared3(job, inputs, runner) {
-  const base = inputs.base ?? await baseOf(job, inputs.path);
+async function compared3(job, inputs, base, runner) {
   if (base === void 0) {
     job.terminal.out("No plan: the job is for no pull request, and the input base is not given.");
     return true;
   }
-  const settings2 = await settingsOf2("plan", job, { ...inputs, base });
+  const settings2 = await settingsOf2("plan", job, inputs, base);
   const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env, progress }, inputs.path);
   if (warning2 !== void 0) job.terminal.out(annotation2("warning", printable(warning2)));
   const comment2 = markdownOf(report);
-  const file = (0, import_node_path20.join)(runner.folder, planFile);
+  const file = (0, import_node_path22.join)(runner.folder, planFile);
   await (0, import_promises24.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
 `);
   await runner.output({ level: report.level, changes: report.changes.length, "plan-file": file });
@@ -45445,10 +45577,13 @@ async function commented({ env, terminal }, { token: token5 }, report, text5, ru
 function refusalOf({ level }, limit2) {
   return `This change is of the level ${level}, and the input fail-on is ${limit2}: the summary of this job says which pipeline and why.`;
 }
-async function settingsOf2(command2, { env, terminal }, inputs) {
-  const { base, vars, failOn, maxDeletions } = inputs;
+async function settingsOf2(command2, { env, terminal }, { vars, references: references2, failOn, maxDeletions }, base) {
   const flags = {
     ...vars !== void 0 && { vars_file: vars },
+    ...command2 === "validate" && {
+      ...base !== void 0 && { validate_base: base },
+      ...references2.length > 0 && { references: references2 }
+    },
     ...command2 === "plan" && {
       ...base !== void 0 && { plan_base: base },
       ...failOn !== void 0 && { fail_on: failOn },

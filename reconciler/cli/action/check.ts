@@ -44,8 +44,9 @@ export async function check(job: Job): Promise<boolean> {
   try {
     const inputs = inputsOf(job.env);
     const runner = new Runner(job.env);
-    const isGood = await validated(job, inputs, runner);
-    const isHarmless = await compared(job, inputs, runner);
+    const base = inputs.base ?? (await baseOf(job, inputs.path));
+    const isGood = await validated(job, inputs, base, runner);
+    const isHarmless = await compared(job, inputs, base, runner);
     const isPassing = !inputs.isTested || (await tested(job, inputs, runner));
     return isGood && isHarmless && isPassing;
   } catch (error) {
@@ -56,8 +57,8 @@ export async function check(job: Job): Promise<boolean> {
 }
 
 /** Checks the files: problems are annotations, the summary and, if asked for, a SARIF file. */
-async function validated(job: Job, inputs: Inputs, runner: Runner): Promise<boolean> {
-  const settings = await settingsOf("validate", job, inputs);
+async function validated(job: Job, inputs: Inputs, base: string | undefined, runner: Runner): Promise<boolean> {
+  const settings = await settingsOf("validate", job, inputs, base);
   const { unread, ...found } = await validationOf({ settings, env: job.env, progress }, [inputs.path]);
   const report = withUnread(found, unread);
   job.terminal.out(printableLines(format(report, "github").trimEnd()));
@@ -89,13 +90,12 @@ async function uploaded({ env, terminal }: Job, { token }: Inputs, sarif: string
 }
 
 /** Says what the change does, where it is known what it would be merged into. */
-async function compared(job: Job, inputs: Inputs, runner: Runner): Promise<boolean> {
-  const base = inputs.base ?? (await baseOf(job, inputs.path));
+async function compared(job: Job, inputs: Inputs, base: string | undefined, runner: Runner): Promise<boolean> {
   if (base === undefined) {
     job.terminal.out("No plan: the job is for no pull request, and the input base is not given.");
     return true;
   }
-  const settings = await settingsOf("plan", job, { ...inputs, base });
+  const settings = await settingsOf("plan", job, inputs, base);
   const { report, warning } = await planned({ settings, env: job.env, progress }, inputs.path);
   if (warning !== undefined) job.terminal.out(annotation("warning", printable(warning)));
   const comment = markdownOf(report);
@@ -150,10 +150,18 @@ function refusalOf({ level }: PlanReport, limit: string): string {
 }
 
 /** Settings of a command as the inputs say: they come from the workflow, as flags come from who types. */
-async function settingsOf(command: "validate" | "plan", { env, terminal }: Job, inputs: Inputs): Promise<Settings> {
-  const { base, vars, failOn, maxDeletions } = inputs;
+async function settingsOf(
+  command: "validate" | "plan",
+  { env, terminal }: Job,
+  { vars, references, failOn, maxDeletions }: Inputs,
+  base: string | undefined,
+): Promise<Settings> {
   const flags: SettingOrigins["flags"] = {
     ...(vars !== undefined && { vars_file: vars }),
+    ...(command === "validate" && {
+      ...(base !== undefined && { validate_base: base }),
+      ...(references.length > 0 && { references }),
+    }),
     ...(command === "plan" && {
       ...(base !== undefined && { plan_base: base }),
       ...(failOn !== undefined && { fail_on: failOn }),

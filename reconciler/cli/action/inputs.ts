@@ -3,6 +3,8 @@ export interface Inputs {
   path: string;
   base?: string;
   vars?: string;
+  /** What the operator allows, each as `--reference` takes it; none where the default counts. */
+  references: string[];
   failOn?: string;
   maxDeletions?: string;
   isCommented: boolean;
@@ -18,6 +20,7 @@ export const inputNames = [
   "path",
   "base",
   "vars",
+  "references",
   "fail-on",
   "max-deletions",
   "comment",
@@ -46,6 +49,7 @@ export function inputsOf(env: Environment): Inputs {
   ];
   return {
     path: optional(env, "path") ?? ".",
+    references: lines(optional(env, "references")),
     isCommented: isSet(env, "comment", true),
     isUploaded: isSet(env, "upload-sarif", false),
     isTested: isSet(env, "test", false),
@@ -66,6 +70,13 @@ export function workingDirectory(env: Environment): string | undefined {
 /** An input that is left out is an empty text for the runner. */
 function optional(env: Environment, name: InputName): string | undefined {
   return env[`INPUT_${name.toUpperCase()}`]?.trim() || undefined;
+}
+
+function lines(text = ""): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 }
 
 function isSet(env: Environment, name: InputName, otherwise: boolean): boolean {

@@ -9,7 +9,9 @@ import {
 import { readReference } from "../../../schemas/index.ts";
 import type { CertificateFiles } from "../../listeners/certificate.ts";
 import type { ReferenceReader } from "../../secrets/file-and-env.ts";
-import { defaultPermissions, type OwnSecret, type Permission, permissionsOf } from "../../secrets/permitted-secrets.ts";
+import { defaultPermissions, type Permission } from "../../secrets/permissions.ts";
+import { permissionsGiven } from "../invocation/references.ts";
+import type { OwnSecret } from "../../secrets/permitted-secrets.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { type Settings, textOf } from "../invocation/settings.ts";
@@ -124,9 +126,8 @@ const settingsFolder = "/etc/sluice";
 
 /** Which secrets pipeline files may use. */
 export function permissionsIn({ settings, settingsFile }: Pick<Invocation, "settings" | "settingsFile">): Permission[] {
-  const given = settings.all("references").toReversed();
-  if (given.length > 0)
-    return permissionsOf(Object.assign({}, ...given.map(({ value }) => value)) as Record<string, string>);
+  const given = permissionsGiven(settings);
+  if (given !== undefined) return given;
   const folder = settingsFile === undefined ? settingsFolder : dirname(resolve(settingsFile));
   return defaultPermissions(join(folder, "secrets"));
 }

@@ -9,8 +9,10 @@ import type { Report } from "../../validate/formats/report.ts";
 import { orphanedTest } from "../../validate/orphaned-tests.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
+import { permissionsGiven } from "../invocation/references.ts";
 import { variableReader } from "../invocation/variables.ts";
-import type { movedSince as MovedSince } from "./moved.ts";
+import type { sinceBase as SinceBase } from "./since-base.ts";
+import { secretProblems } from "../../secrets/secret-problems.ts";
 import { existingFiles, fileAt, foldersText, pipelineFiles, testsAlone } from "./pipeline-files.ts";
 
 /** The problems of the files that `paths` name, and the files that are not read as pipelines, though they look like it. */
@@ -38,13 +40,27 @@ export async function validationOf(
   const ofTests = [...alone.map(orphanedTest), ...read];
   const onFile = (index: number): void => progress.step(`${index} of ${files.length} files`);
   const found = review(files, named, variables, onFile);
-  const base = settings.optional("validate_base");
-  const moved = base === undefined ? [] : await movedProblems(base, paths, { settings, env });
-  const problems = [...found.problems, ...ofTests, ...moved, ...(await ask(found.pipelines))].toSorted(byPlace);
+  const ref = settings.optional("validate_base");
+  const base = ref === undefined ? undefined : await readBase(ref, paths, { settings, env });
+  const permissions = permissionsGiven(settings);
+  const ofFiles = [...found.problems, ...secretProblems(found.pipelines, permissions, base?.pipelines)];
+  const news =
+    base === undefined ? ofFiles : without(ofFiles, [...base.problems, ...secretProblems(base.pipelines, permissions)]);
+  const others = [...ofTests, ...(base?.moved ?? []), ...(await ask(found.pipelines))];
+  const problems = [...news, ...others].toSorted(byPlace);
   // A job that names a folder without pipelines would else be green for ever.
   if (files.length + tests.length + unread.length + problems.length === 0) throw nothingIn(paths);
   const excerpts = excerptsOf(files, problems);
-  return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
+  const known = ofFiles.length - news.length;
+  const report = { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
+  return ref === undefined || known === 0 ? report : { ...report, known: { count: known, base: ref } };
+}
+
+/** Problems without the warnings and notes that the base has as well, wherever in their files. */
+function without(problems: readonly Problem[], base: readonly Problem[]): Problem[] {
+  const keyOf = ({ code, file, message }: Problem): string => JSON.stringify([code, file, message]);
+  const known = new Set(base.map(keyOf));
+  return problems.filter((one) => one.severity === "error" || !known.has(keyOf(one)));
 }
 
 function nothingIn(paths: readonly string[]): CliError {
@@ -62,9 +78,9 @@ async function testProblems(paths: readonly string[]): Promise<Problem[]> {
 }
 
 /** Loads what reads Git only where it is asked for. */
-async function movedProblems(...given: Parameters<typeof MovedSince>): Promise<Problem[]> {
-  const { movedSince } = await import("./moved.ts");
-  return movedSince(...given);
+async function readBase(...given: Parameters<typeof SinceBase>): ReturnType<typeof SinceBase> {
+  const { sinceBase } = await import("./since-base.ts");
+  return sinceBase(...given);
 }
 
 /** A report in which files that are not read are problems too. */

@@ -11,6 +11,8 @@ export interface Report {
   files: readonly string[];
   /** The folder to which CI systems expect paths to be relative: an absolute path below it is shortened to that. */
   root?: string;
+  /** Warnings and notes that are left out, since the base has them as well. */
+  known?: { count: number; base: string };
   /** The lines that problems point at, as far as they can be shown. */
   excerpts?: ReadonlyMap<Problem, Excerpt>;
 }
@@ -32,8 +34,12 @@ export function counts(problems: readonly Problem[]): { errors: number; warnings
 }
 
 /** `3 files checked: 1 error, 0 warnings`. */
-export function summary({ problems, files }: Report): string {
-  return `${number(files.length, "file")} checked: ${countsInWords(problems)}`;
+export function summary({ problems, files, known }: Report): string {
+  const left =
+    known === undefined
+      ? ""
+      : `; ${known.count} that ${known.base} has as well ${known.count === 1 ? "is" : "are"} left out`;
+  return `${number(files.length, "file")} checked: ${countsInWords(problems)}${left}`;
 }
 
 /** `1 error, 0 warnings, 2 notes`; notes only where there are some. */

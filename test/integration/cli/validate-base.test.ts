@@ -72,3 +72,26 @@ describe("sluice validate --base", () => {
     expect(base).toMatchObject({ code: 1, err: expect.stringContaining("found none that is called none") });
   });
 });
+
+describe("with a base, warnings", () => {
+  const password = (reference: string): string =>
+    pipelineText({ id: "orders" }).replace(
+      /connection_params:[^]*?(?=\n {2}\w)/,
+      `connection_params: { host: ch, port: "9000", database: d, username: u, password: "${reference}" }`,
+    );
+
+  test("that it has as well are counted alone, and new ones are told, of a secret that is allowed too", async () => {
+    await writeFile(at("orders.yaml"), password("${env:CH_PASSWORD}"));
+    await repository.git("commit", "--quiet", "--all", "--message", "A secret");
+    const before = await runCommand(["validate", at(""), "--base", "main"]);
+    expect(before.out).toBe("2 files checked: 0 errors, 0 warnings; 2 that main has as well are left out");
+    await writeFile(at("orders.yaml"), `# moved\n${password("${env:SLUICE_SECRET_CH}")}`);
+    const { found } = await problems();
+    expect(found).toMatchObject([{ code: "SECRET_USED", severity: "warning" }]);
+    expect(found[0]?.message).toMatch(
+      /password: expected no secret that orders does not get at the base, got \$\{env:SLUICE_SECRET_CH\} towards /,
+    );
+    await writeFile(at("orders.yaml"), password("${env:OTHER}"));
+    expect((await problems()).found).toMatchObject([{ code: "SECRET_REFUSED" }]);
+  });
+});

@@ -53,7 +53,7 @@ test("a path that is not there is told in words", async () => {
   });
 });
 
-test("each reference to a secret is a warning that says who gets its value, and no error", async () => {
+test("a reference to a secret that operators do not allow by default is a warning, and no error; one that a given reference allows is none", async () => {
   const connection = `{ host: ch.example.com, port: "8123", database: d, username: u, password: "\${env:CH_PASSWORD}" }`;
   const text = pipelineText({ id: "orders", sluice: ["access_token: ${file:/run/secrets/token}"] });
   const file = await put(
@@ -63,11 +63,16 @@ test("each reference to a secret is a warning that says who gets its value, and 
   const { code, out } = await sluice("validate", file);
   expect(code).toBe(0);
   expect(out).toContain(
-    "warning SECRET_USED: sink.connection_params.password: expected an operator who allows orders this secret towards ch.example.com, by references in the settings of sluice run, got ${env:CH_PASSWORD}",
+    "warning SECRET_REFUSED: sink.connection_params.password: expected a secret that operators allow by default: " +
+      "${env:SLUICE_SECRET_*}, or a file of the folder secrets, got ${env:CH_PASSWORD} (name another one, or ask the operator for " +
+      '"${env:CH_PASSWORD}": "orders towards ch.example.com" under references)',
   );
-  expect(out).toContain(
-    "warning SECRET_USED: x-sluice.access_token: expected an operator who allows orders this secret, by references in the settings of sluice run, got ${file:/run/secrets/token}",
+  expect(out).not.toContain("access_token");
+  const towards = (host: string): string[] => ["--reference", `\${env:CH_*}=orders towards ${host}`];
+  expect((await sluice("validate", file, ...towards("ch.example.com"))).out).toContain(
+    "warning SECRET_REFUSED: x-sluice.access_token: expected a secret that the references of the operator allow, got ${file:/run/secrets/token}",
   );
+  expect((await sluice("validate", file, ...towards("other.example.com"))).out).toContain("got ${env:CH_PASSWORD}");
 });
 
 test("a file of tests that cannot be read is an error with its place in every format, and no event of it is shown", async () => {

@@ -5,13 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { resolveSecrets, SecretsInUse } from "../../../engine/catalog/secrets.ts";
 import { EngineError } from "../../../engine/index.ts";
 import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
-import {
-  defaultPermissions,
-  PermittedSecrets,
-  permissionsOf,
-  type OwnSecret,
-  type Permission,
-} from "../../../reconciler/secrets/permitted-secrets.ts";
+import { defaultPermissions, permissionsOf, type Permission } from "../../../reconciler/secrets/permissions.ts";
+import { PermittedSecrets, type OwnSecret } from "../../../reconciler/secrets/permitted-secrets.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
 
 const canary = "c4n4ry-value";

@@ -1,5 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join, relative } from "node:path";
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import { reviewOf } from "../../desired/load.ts";
 import { problem, type Problem } from "../../language/problem.ts";
 import { parseDeletionLimit } from "../../plan/budget.ts";
 import { previewOf, type PreviewedChange, type Side } from "../../preview/preview.ts";
@@ -15,26 +17,39 @@ const longest = 120_000;
 /** Deletions are said by `sluice plan`, and are none of the problems here. */
 const anyNumber = parseDeletionLimit("100%");
 
+/** The base of files, and what has moved since then. */
+export interface SinceBase {
+  /** As `sluice plan` finds it: pipelines that are in another file, and files whose pipeline has another id. */
+  moved: Problem[];
+  /** The problems that the files have there, under the paths of now. */
+  problems: Problem[];
+  pipelines: DesiredPipeline[];
+}
+
 /**
- * What has moved since the commit at which the files left the branch, tag or commit `ref`, as `sluice plan` finds it:
- * pipelines that are in another file, and files whose pipeline has another id. Throws CliError where a path is no
- * folder, and SourceError.
+ * Reads the commit at which files left the branch, tag or commit `ref`. Throws CliError where a path is no folder, and
+ * SourceError.
  */
-export async function movedSince(
+export async function sinceBase(
   ref: string,
   paths: readonly string[],
   of: Pick<Invocation, "settings" | "env">,
-): Promise<Problem[]> {
-  const problems: Problem[] = [];
-  for (const path of paths) problems.push(...(await movedIn(path, ref, of)));
-  return problems;
+): Promise<SinceBase> {
+  const all: SinceBase = { moved: [], problems: [], pipelines: [] };
+  for (const path of paths) {
+    const { moved: own, problems, pipelines } = await sinceBaseIn(path, ref, of);
+    all.moved.push(...own);
+    all.problems.push(...problems);
+    all.pipelines.push(...pipelines);
+  }
+  return all;
 }
 
-async function movedIn(
+async function sinceBaseIn(
   folder: string,
   ref: string,
   { settings, env }: Pick<Invocation, "settings" | "env">,
-): Promise<Problem[]> {
+): Promise<SinceBase> {
   if (!(await stat(folder)).isDirectory()) {
     throw new CliError(
       `--base: expected folders, found the file ${folder}: what has moved shows in a whole folder alone`,
@@ -47,10 +62,17 @@ async function movedIn(
   const { notes, changes } = previewOf(before!, after!, anyNumber);
   const shown = (file: string): string => join(folder, relative(tree.under, file));
   const moves = notes.flatMap((note) => (note.code === "FileMoved" ? [note.facts] : []));
-  return [
+  const found = [
     ...moves.map(({ pipeline_id, from }) => moved(pipeline_id, after!, shown, from)),
     ...changes.flatMap((one) => idChanged(one, after!, shown)),
-  ].flatMap((one) => one ?? []);
+  ];
+  const { problems, pipelines } = reviewOf(before!.desired);
+  const asShown = <At extends { file: string }>(one: At): At => ({ ...one, file: shown(one.file) });
+  return {
+    moved: found.flatMap((one) => one ?? []),
+    problems: problems.map(asShown),
+    pipelines: pipelines.map((one) => ({ ...one, place: (path) => asShown(one.place(path)) })),
+  };
 }
 
 /** A path from the top of the work tree as whoever asks would type it. */

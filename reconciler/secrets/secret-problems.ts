@@ -1,0 +1,80 @@
+import { basename, dirname } from "node:path";
+import type { DesiredPipeline } from "../desired/desired-state.ts";
+import { printable, problem, type Problem } from "../language/problem.ts";
+import { referencesIn, secretFields, type Path, type SecretReference } from "../../schemas/index.ts";
+import { isPermitted, type Permission } from "./permissions.ts";
+
+/** A reference of a pipeline to a secret, in a field. */
+interface Used {
+  pipeline: DesiredPipeline;
+  path: Path;
+  reference: SecretReference;
+  /** The hosts that get the value. */
+  hosts: string[];
+}
+
+/**
+ * What is to be said of the secrets that pipelines refer to: those that the operator does not allow, by `permissions` or else
+ * by the default; and, where there is a base, those that its pipelines do not refer to.
+ */
+export function secretProblems(
+  pipelines: readonly DesiredPipeline[],
+  permissions: readonly Permission[] | undefined,
+  base?: readonly DesiredPipeline[],
+): Problem[] {
+  const before = base && new Set(base.flatMap(usesOf).map(keyOf));
+  return pipelines.flatMap(usesOf).flatMap((used): Problem[] => {
+    if (!isAllowed(used, permissions)) return [refused(used, permissions === undefined)];
+    return before === undefined || before.has(keyOf(used)) ? [] : [added(used)];
+  });
+}
+
+function usesOf(pipeline: DesiredPipeline): Used[] {
+  const { access_token } = pipeline.options;
+  const fields = secretFields(pipeline.config);
+  if (access_token?.includes("${") === true) {
+    fields.push({ path: ["x-sluice", "access_token"], text: access_token, hosts: [] });
+  }
+  return fields.flatMap(({ path, text, hosts }) =>
+    referencesIn(text).map((reference) => ({ pipeline, path, reference, hosts })),
+  );
+}
+
+/** Whatever field it is in: the same value goes to the same hosts. */
+function keyOf({ pipeline: { pipeline_id }, reference: { text }, hosts }: Used): string {
+  return JSON.stringify([pipeline_id, text, hosts.toSorted()]);
+}
+
+/** Without permissions, which folder is the operator's is not known here, but for its name. */
+function isAllowed(
+  { pipeline: { pipeline_id }, reference, hosts }: Used,
+  permissions?: readonly Permission[],
+): boolean {
+  if (permissions !== undefined) return isPermitted(permissions, reference, { pipeline_id, hosts });
+  const { scheme, name } = reference;
+  return scheme === "env" ? name.startsWith("SLUICE_SECRET_") : basename(dirname(name)) === "secrets";
+}
+
+function refused({ pipeline, path, reference, hosts }: Used, isDefault: boolean): Problem {
+  const line = `"${reference.text}": "${pipeline.pipeline_id}${towards(hosts)}"`;
+  return problem("SECRET_REFUSED", pipeline.place(path), {
+    path,
+    expected: isDefault
+      ? "a secret that operators allow by default: ${env:SLUICE_SECRET_*}, or a file of the folder secrets"
+      : "a secret that the references of the operator allow",
+    found: printable(reference.text),
+    suggestion: `name another one, or ask the operator for ${printable(line)} under references`,
+  });
+}
+
+function added({ pipeline, path, reference, hosts }: Used): Problem {
+  return problem("SECRET_USED", pipeline.place(path), {
+    path,
+    expected: `no secret that ${pipeline.pipeline_id} does not get at the base`,
+    found: `${printable(reference.text)}${towards(hosts)}`,
+  });
+}
+
+function towards(hosts: readonly string[]): string {
+  return hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
+}
