@@ -1,5 +1,5 @@
 import type { DeadLetter, DeadLetterPage, DeadLetterState, Discarded, Reprocessed } from "../../../engine/index.ts";
-import { columns, facts } from "../invocation/terminal.ts";
+import { columns, facts, type Terminal } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -28,14 +28,14 @@ export async function deadLetterList(invocation: Invocation, id: string, cursor?
   const query = new URLSearchParams({ limit: invocation.settings.text("dlq_limit"), ...(cursor && { cursor }) });
   const url = `/control/v1/pipeline/${encodeURIComponent(id)}/dlq/list?${query.toString()}`;
   const page = (await daemonOf(invocation).get(url)) as DeadLetterPage;
-  const code = show(invocation, page, () => letterTable(page));
+  const code = show(invocation, page, () => letterTable(page, invocation.terminal));
   if (page.next_cursor !== undefined)
     invocation.terminal.err(`There are more: sluice dlq list ${id} ${page.next_cursor}`);
   return code;
 }
 
 /** Dead letters as a table for people. */
-function letterTable({ messages }: Pick<DeadLetterPage, "messages">): string {
+function letterTable({ messages }: Pick<DeadLetterPage, "messages">, terminal: Pick<Terminal, "width">): string {
   if (messages.length === 0) return "There are no dead letters.";
   return columns(
     ["ID", "RECEIVED", "COMPONENT", "REASON", "ERROR", "EVENT"],
@@ -47,6 +47,7 @@ function letterTable({ messages }: Pick<DeadLetterPage, "messages">): string {
       letter.error,
       shorten(letter.encoding === undefined ? letter.original_message : `base64: ${letter.original_message}`),
     ]),
+    terminal,
   );
 }
 
@@ -58,7 +59,7 @@ function shorten(text: string): string {
 export async function consume(invocation: Invocation, id: string): Promise<ExitCode> {
   const limit = invocation.settings.text("dlq_limit");
   const letters = (await daemonOf(invocation).post(`${urlOf(id)}/consume?limit=${limit}`)) as DeadLetter[];
-  return show(invocation, letters, () => letterTable({ messages: letters }));
+  return show(invocation, letters, () => letterTable({ messages: letters }, invocation.terminal));
 }
 
 /** `sluice dlq purge ID`: takes every dead letter out. */

@@ -8,8 +8,6 @@ import { type ControlClient, daemonOf, pipelineUrl, RefusedError } from "../cont
 import { documentOf, type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { columns, facts, printable, printableLines } from "../invocation/terminal.ts";
 
-/** Characters of a message in the table; `sluice get ID` has all. */
-const longestMessage = 100;
 /** Digits of a commit in the table. */
 const shownDigits = 12;
 /** Milliseconds between two looks of `--watch`. */
@@ -49,7 +47,7 @@ async function list(invocation: Invocation, daemon: ControlClient): Promise<Exit
   const [records, snapshot] = await seen(daemon);
   const found = new Map(snapshot.pipelines.map((one) => [one.pipeline_id, one]));
   const all = records.map((record) => ({ ...record, reconcile: found.get(record.pipeline_id) }));
-  return show(invocation, all, () => table(rowsOf(records, snapshot)));
+  return show(invocation, all, () => columns(headings, rowsOf(records, snapshot), invocation.terminal));
 }
 
 /** Prints the table, and then each row that has changed, until it is stopped. */
@@ -82,11 +80,11 @@ async function watchUntil(signal: AbortSignal, invocation: Invocation, daemon: C
 }
 
 /** With `--output json` a line of JSON for each row, and with `yaml` a document. */
-function printChanged({ settings, terminal }: Invocation, changed: readonly string[][], gone: readonly string[]): void {
+function printChanged({ settings, terminal }: Invocation, changed: string[][], gone: readonly string[]): void {
   const output = settings.text("output");
   if (output === "text") {
     for (const id of gone) terminal.out(printable(`${id} is gone`));
-    if (changed.length > 0) terminal.out(printableLines(table(changed)));
+    if (changed.length > 0) terminal.out(printableLines(columns(headings, changed, terminal)));
     return;
   }
   const rows = [...gone.map((name) => ({ name, gone: true })), ...changed.map(recordOf)];
@@ -103,15 +101,6 @@ function recordOf(row: readonly string[]): Record<string, unknown> {
 
 function seen(daemon: ControlClient): Promise<[PipelineRecord[], ReconcileSnapshot]> {
   return Promise.all([daemon.get("/api/v1/pipeline") as Promise<PipelineRecord[]>, snapshotOf(daemon)]);
-}
-
-function table(rows: readonly string[][]): string {
-  const shown = rows.map((row) => [...row.slice(0, -1), cut(row.at(-1) ?? "")]);
-  return columns(headings, shown);
-}
-
-function cut(message: string): string {
-  return message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
 }
 
 /** The source, the pipelines of the engine, and those that only files describe. */

@@ -1,6 +1,6 @@
 import { accuracyOf, type Accuracy, type Deviation, type OffChange } from "../../apply/accuracy.ts";
 import type { HistoryPage, OperationRecord } from "../../apply/history.ts";
-import { columns, facts } from "../invocation/terminal.ts";
+import { columns, facts, type Terminal } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
@@ -12,7 +12,9 @@ export async function history(invocation: Invocation, id?: string): Promise<Exit
   const url = id === undefined ? "/api/v1/history" : pipelineUrl(id, "/history");
   if (invocation.settings.isOn("accuracy")) return accuracy(invocation, url);
   const page = (await daemonOf(invocation).get(url)) as HistoryPage;
-  return show(invocation, page, () => (id === undefined ? table(page.records) : page.records.map(story).join("\n\n")));
+  return show(invocation, page, () =>
+    id === undefined ? table(page.records, invocation.terminal) : page.records.map(story).join("\n\n"),
+  );
 }
 
 /** Records of a page, and pages that are read: more than are kept. */
@@ -80,7 +82,7 @@ function offTable(off: readonly OffChange[]): string {
   return more > 0 ? `${shown}\n… and ${more} more` : shown;
 }
 
-function table(records: readonly OperationRecord[]): string {
+function table(records: readonly OperationRecord[], terminal: Pick<Terminal, "width">): string {
   if (records.length === 0) return "There are no changes yet.";
   return columns(
     ["ENDED", "ID", "CHANGE", "RESULT", "SECONDS", "PAUSE", "DRAINED", "REVISION", "AUTHOR", "SUBJECT"],
@@ -94,8 +96,9 @@ function table(records: readonly OperationRecord[]): string {
       String(measured.events_drained),
       shortened(revision),
       author,
-      subject.slice(0, 60),
+      subject,
     ]),
+    terminal,
   );
 }
 

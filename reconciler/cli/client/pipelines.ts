@@ -5,7 +5,7 @@ import { openTransactionsText } from "../../status/open-transactions.ts";
 import { throttlingText } from "../../status/throttling.ts";
 import { unmatched } from "../../status/unmatched.ts";
 import { conditionFacts, snapshotOf } from "./get.ts";
-import { columns, facts, printableLines } from "../invocation/terminal.ts";
+import { columns, facts, printableLines, type Terminal } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
@@ -19,10 +19,10 @@ export async function health(invocation: Invocation, id?: string): Promise<ExitC
     return show(invocation, { ...one, conditions }, () => healthFacts(one, conditions));
   }
   const all = (await daemon.get("/control/v1/health")) as PipelineHealth[];
-  return show(invocation, all, () => healthTable(all));
+  return show(invocation, all, () => healthTable(all, invocation.terminal));
 }
 
-function healthTable(all: PipelineHealth[]): string {
+function healthTable(all: PipelineHealth[], terminal: Pick<Terminal, "width">): string {
   if (all.length === 0) return "There are no pipelines.";
   return columns(
     ["ID", "STATUS", "BUFFERED", "LAG", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
@@ -35,6 +35,7 @@ function healthTable(all: PipelineHealth[]): string {
       String(one.dead_letters.total_messages),
       remarkOf(one),
     ]),
+    terminal,
   );
 }
 

@@ -8,6 +8,8 @@ export interface Terminal {
   err(text: string): void;
   /** Whether a person sees `out`; it may be a pipe or a file otherwise. */
   isInteractive?: boolean;
+  /** The characters of a line of `out`; absent where no person sees it, or nobody knows them. */
+  width?: number;
   /** Shows a line on `err` in place of the one before; an empty one removes it. Absent where no person sees `err`. */
   progress?: (line: string) => void;
 }
@@ -19,7 +21,11 @@ export function streamTerminal(out: Tty, err: Tty): Terminal {
       if (error.code !== "EPIPE") throw error;
     });
   }
-  if (err.isTTY !== true) return { ...printing(out, err), isInteractive: out.isTTY === true };
+  const seen = {
+    isInteractive: out.isTTY === true,
+    ...(out.isTTY === true && out.columns ? { width: out.columns } : {}),
+  };
+  if (err.isTTY !== true) return { ...printing(out, err), ...seen };
   let shown = "";
   const progress = (line: string): void => {
     if (line === shown) return;
@@ -31,7 +37,7 @@ export function streamTerminal(out: Tty, err: Tty): Terminal {
     progress("");
     print(text);
   };
-  return { out: above(printed.out), err: above(printed.err), isInteractive: out.isTTY === true, progress };
+  return { out: above(printed.out), err: above(printed.err), ...seen, progress };
 }
 
 type Tty = Writable & { isTTY?: boolean; columns?: number };
@@ -99,15 +105,35 @@ function visible(character: string): string {
   }).join("");
 }
 
-/** Rows under a heading, in plain columns as wide as their widest cell. Cells are made printable. */
-export function columns(heading: string[], rows: string[][]): string {
+/** Characters that a column of a table keeps where the table is too wide. */
+const narrowest = 16;
+const between = "  ";
+
+/**
+ * Rows under a heading, in plain columns as wide as their widest cell. Cells are made printable. With a width of the lines the
+ * widest columns are made narrower, and what is cut ends with `…`; a pipe gets all.
+ */
+export function columns(
+  heading: string[],
+  rows: string[][],
+  { width = Infinity }: Pick<Terminal, "width"> = {},
+): string {
   const table = [heading, ...rows.map((row) => row.map(printable))];
-  const widths = heading.map((_, column) => Math.max(...table.map((row) => (row[column] ?? "").length)));
+  const widths = heading.map((_, column) =>
+    Math.min(Math.max(width, narrowest), Math.max(...table.map((row) => (row[column] ?? "").length))),
+  );
+  const all = (): number => widths.reduce((sum, one) => sum + one, between.length * (widths.length - 1));
+  for (let excess = all() - width; excess > 0; excess -= 1) {
+    const widest = widths.indexOf(Math.max(...widths));
+    if (widths[widest]! <= narrowest) break;
+    widths[widest]! -= 1;
+  }
+  const cut = (cell: string, most: number): string => (cell.length > most ? `${cell.slice(0, most - 1)}…` : cell);
   return table
     .map((row) =>
       row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
+        .map((cell, column) => cut(cell, widths[column]!).padEnd(widths[column]!))
+        .join(between)
         .trimEnd(),
     )
     .join("\n");

@@ -133,9 +133,9 @@ describe("for people", () => {
       ["NAME", "READY", "STATUS", "REASON", "REVISION", "SUSPENDED", "MESSAGE"],
       ["source", "True", "Applied", "main@sha1:0123456789ab", "false", "all of it"],
       ["orders", "True", "Running", "ReconciliationSucceeded", "main@sha1:0123456789ab", "true", "it runs"],
-      ["paused", "False", "Failed", "ImmutableField", "false", `a.yaml:3:1: ${"x".repeat(88)}…`],
+      ["paused", "False", "Failed", "ImmutableField", "false", `a.yaml:3:1: ${"x".repeat(200)}\\u001b[2J`],
       ["kafka", "Unknown", "Running", "NotLookedAt", "false", "the source was not looked at yet"],
-      ["refused", "False", "ImmutableField", "false", `a.yaml:3:1: ${"x".repeat(88)}…`],
+      ["refused", "False", "ImmutableField", "false", `a.yaml:3:1: ${"x".repeat(200)}\\u001b[2J`],
     ]);
   });
 

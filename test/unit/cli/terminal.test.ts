@@ -33,6 +33,20 @@ test("columns are as wide as their widest cell, without blanks at the end", () =
   ).toBe(["ID       NAME", "a        Long name", "long-id  b\\u001b"].join("\n"));
 });
 
+test("a table is as wide as the terminal: its widest columns are cut, and a pipe gets all", () => {
+  const rows = [["a", "x".repeat(60), "y".repeat(30)]];
+  const lines = (width?: number): string[] =>
+    columns(["ID", "REASON", "ERROR"], rows, width === undefined ? {} : { width }).split("\n");
+  expect(lines()[1]).toBe(`a   ${"x".repeat(60)}  ${"y".repeat(30)}`);
+  expect(lines(200)).toEqual(lines());
+  const [heading, row] = lines(50);
+  expect(row).toBe(`a   ${"x".repeat(21)}…  ${"y".repeat(21)}…`);
+  expect(row).toHaveLength(50);
+  expect(heading).toBe(`ID  REASON${" ".repeat(18)}ERROR`);
+  // A terminal that is narrower still wraps lines.
+  expect(lines(10)[1]).toBe(`a   ${"x".repeat(15)}…  ${"y".repeat(15)}…`);
+});
+
 test("facts without a value are left out", () => {
   expect(
     facts([
