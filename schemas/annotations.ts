@@ -1,17 +1,31 @@
 import schema from "./pipeline-v3.schema.json" with { type: "json" };
 
 /**
- * The class of change that a field needs, from the least to the most: nothing; applied to the running pipeline; a stop,
- * an edit and a resume; the same with state lost; not possible.
+ * Which calls a change of a field needs, from the least to the most: none; it is applied to the running pipeline; a stop,
+ * an edit and a resume; it is not possible.
  */
-export const effects = ["none", "hot", "restart", "forget", "refuse"] as const;
+export const effects = ["none", "hot", "restart", "refuse"] as const;
 export type Effect = (typeof effects)[number];
 
-/** The highest of the classes; `none` for an empty list. */
+/**
+ * What becomes of events once a field has changed, from the least to the most: the same as before; other events become
+ * rows, or other rows come of them; some are lost, or what a pipeline remembers of them is.
+ */
+export const eventEffects = ["same", "rows", "forget"] as const;
+export type EventEffect = (typeof eventEffects)[number];
+
+/** The highest of the effects; `none` for an empty list. */
 export function highest(given: Iterable<Effect>): Effect {
-  let top: Effect = "none";
-  for (const effect of given) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
-  return top;
+  return highestOf(effects, given);
+}
+
+/** The same of what becomes of events; `same` for an empty list. */
+export function highestEvents(given: Iterable<EventEffect>): EventEffect {
+  return highestOf(eventEffects, given);
+}
+
+function highestOf<One>(scale: readonly One[], given: Iterable<One>): One {
+  return scale[Math.max(0, ...[...given].map((one) => scale.indexOf(one)))]!;
 }
 
 /** A part of the JSON Schema with our annotations. */
@@ -37,6 +51,8 @@ export interface SchemaNode {
   examples?: unknown[];
   "x-effect"?: Effect;
   "x-effect-with-dedup"?: Effect;
+  /** Of a field with an enum it may depend on the new value. */
+  "x-events"?: EventEffect | Readonly<Record<string, EventEffect>>;
   "x-secret"?: boolean;
   "x-expected"?: string;
   /** The default in words, if it is not a constant. */
@@ -79,6 +95,27 @@ export function effectOf(path: Path, { withDedup = false } = {}): Effect {
   return highest(
     fields.map((field) => (withDedup ? field["x-effect-with-dedup"] : undefined) ?? field["x-effect"] ?? "restart"),
   );
+}
+
+/**
+ * What becomes of events where the value at `path` is `to` from now on; undefined where it is the default. Like the effect,
+ * it is that of the deepest annotated field on the path; without one it is that of the fields of `to`, or of the value
+ * before, where that is a mapping.
+ */
+export function eventsOf(path: Path, to: unknown, before?: unknown): EventEffect {
+  const found = nodesAt(path).map((field): EventEffect | undefined => {
+    const annotated = field["x-events"];
+    if (typeof annotated !== "object") return annotated;
+    return annotated[String(to ?? field.default)];
+  });
+  const known = found.filter((events) => events !== undefined);
+  const below = { ...mappingOf(before), ...mappingOf(to) };
+  if (known.length > 0 || Object.keys(below).length === 0) return highestEvents(known);
+  return highestEvents(Object.keys(below).map((key) => eventsOf([...path, key], mappingOf(to)[key], below[key])));
+}
+
+function mappingOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
 /** Stands for any entry of a list. */
@@ -125,7 +162,7 @@ export function typesAt(path: Path): ReadonlySet<string> {
   return new Set(nodesAt(path).flatMap(({ type, enum: values }) => type ?? (values === undefined ? [] : ["string"])));
 }
 
-/** The nodes that describe `path`, with the effect of the nearest annotated node around them. */
+/** The nodes that describe `path`, with the effects of the nearest annotated nodes around them. */
 function nodesAt(path: Path): SchemaNode[] {
   let nodes: SchemaNode[] = [rootNode];
   for (const segment of path) nodes = nodes.flatMap((node) => childrenOf(node, segment));
@@ -135,8 +172,9 @@ function nodesAt(path: Path): SchemaNode[] {
 function childrenOf(node: SchemaNode, segment: string | number): SchemaNode[] {
   const { properties, items = entryOf(resolved(node)), oneOf } = resolved(node);
   const own = properties !== undefined && Object.hasOwn(properties, segment) ? properties[segment] : items;
-  const effect = node["x-effect"];
-  const inherited = own && { ...(effect && { "x-effect": effect }), ...resolved(own) };
+  const { "x-effect": effect, "x-events": events } = node;
+  const above = { ...(effect && { "x-effect": effect }), ...(events && { "x-events": events }) };
+  const inherited = own && { ...above, ...resolved(own) };
   return [
     ...(inherited === undefined ? [] : [inherited]),
     ...(oneOf ?? []).flatMap((variant) => childrenOf(variant, segment)),

@@ -1,13 +1,18 @@
-import { type Effect, resolved, type SchemaNode } from "./annotations.ts";
+import { type Effect, type EventEffect, resolved, type SchemaNode } from "./annotations.ts";
 import testsSchema from "./pipeline-tests.schema.json" with { type: "json" };
 import schema from "./pipeline-v3.schema.json" with { type: "json" };
 
-/** What an editor says of a change of a field, by its effect class; nothing where no running pipeline notices it. */
+/** What an editor says of a change of a field, by its effect; nothing where no running pipeline notices it. */
 const changes: Readonly<Record<Exclude<Effect, "none">, string>> = {
   hot: "A change is applied while the pipeline runs.",
   restart: "A change drains the pipeline and starts it again.",
-  forget: "A change starts the pipeline again, and it forgets what it remembers of this.",
   refuse: "A change is refused while the pipeline exists.",
+};
+
+/** The same of what becomes of events. */
+const fates: Readonly<Record<Exclude<EventEffect, "same">, string>> = {
+  rows: "Other events become rows after a change, or other rows come of them.",
+  forget: "Events, or what the pipeline remembers of them, are lost by a change.",
 };
 
 /** The JSON Schema of pipeline files for editors: our annotations are in its descriptions and in its messages of errors. */
@@ -96,7 +101,7 @@ function isOwn(name: string): boolean {
 }
 
 function describedBy(node: SchemaNode): object {
-  const { description, "x-expected": expected, "x-effect": effect, "x-rule": rule, "x-default": words } = node;
+  const { description, "x-expected": expected, "x-rule": rule, "x-default": words } = node;
   const message =
     expected === undefined
       ? {}
@@ -104,9 +109,18 @@ function describedBy(node: SchemaNode): object {
   if (description === undefined) return message;
   const rules = rule === undefined ? [] : [`Rule: ${rule}.`];
   const fallback = words === undefined ? defaultOf(node) : [`Default: ${words}.`];
-  const change = effect === undefined || effect === "none" ? [] : [changes[effect]];
-  const lines = [description, ...rules, ...fallback, ...examplesOf(node), ...change];
+  const lines = [description, ...rules, ...fallback, ...examplesOf(node), ...changeOf(node)];
   return { ...message, markdownDescription: lines.join("\n\n") };
+}
+
+/** What becomes of events comes before what is done with the pipeline. */
+function changeOf({ "x-effect": effect = "none", "x-events": events = "same" }: SchemaNode): string[] {
+  const byValue = typeof events === "object" ? Object.entries(events) : [];
+  return [
+    ...(typeof events === "object" || events === "same" ? [] : [fates[events]]),
+    ...byValue.flatMap(([value, of]) => (of === "same" ? [] : [`\`${value}\`: ${fates[of]}`])),
+    ...(effect === "none" ? [] : [changes[effect]]),
+  ];
 }
 
 function defaultOf(node: SchemaNode): string[] {

@@ -2,9 +2,17 @@
 export { canonicalBroker, readBrokerAddress } from "./broker-address.ts";
 export { canonicalDuration, durationMs, parseDuration, printDuration, shortDuration } from "./duration.ts";
 export { dedupFields } from "./dedup-key.ts";
-export { effects, highest, type Effect } from "./annotations.ts";
-export { effectOf, fieldNames, isSecret, typesAt, type Path } from "./annotations.ts";
-export { hostsOf, readReference, type SecretReference, referencesIn, replacingTexts, secretFields, secretTexts } from "./secret-fields.ts";
+export { effects, eventEffects, highest, highestEvents, type Effect, type EventEffect } from "./annotations.ts";
+export { effectOf, eventsOf, fieldNames, isSecret, typesAt, type Path } from "./annotations.ts";
+export {
+  hostsOf,
+  readReference,
+  type SecretReference,
+  referencesIn,
+  replacingTexts,
+  secretFields,
+  secretTexts,
+} from "./secret-fields.ts";
 export { defaultOptions, engineOptions } from "./pipeline.ts";
 export { basicType } from "./pipeline.ts";
 export { documentOf, normalise } from "./normalise.ts";

@@ -183,7 +183,7 @@ export interface KafkaSourceDocument {
  */
 export interface KafkaConnection {
   /**
-   * Addresses, host:port; those of IPv6 in brackets, [::1]:9092.
+   * Addresses, host:port; those of IPv6 in brackets, [::1]:9092. Where none of them was there before, they may be another cluster: what was not read yet at the old ones then stays unread, and the plan is of the class forget.
    *
    * @minItems 1
    */

@@ -66,12 +66,14 @@ function tableOf({ place, anchor, node }: Section, sections: readonly Section[])
       typeOf(whole, sections),
       required.includes(key) ? "required" : defaultOf(whole),
       effectOf(whole),
+      eventsOf(whole),
       [whole.description ?? "", ...rulesOf(whole)].join(" "),
       (whole.examples ?? []).map((example) => code(shown(example))).join(", "),
     ];
     return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   });
-  const head = "| field | type | default | effect | meaning and rules | example |\n| - | - | - | - | - | - |";
+  const head =
+    "| field | type | default | effect | events | meaning and rules | example |\n| - | - | - | - | - | - | - |";
   return `<a id="${anchor}"></a>\n\n## ${code(place)}\n\n${description}\n\n${[head, ...rows].join("\n")}`;
 }
 
@@ -109,6 +111,13 @@ function defaultOf(field: SchemaNode): string {
 function effectOf(field: SchemaNode): string {
   const withDedup = field["x-effect-with-dedup"];
   return `${field["x-effect"] ?? ""}${withDedup === undefined ? "" : `, with dedup ${withDedup}`}`;
+}
+
+/** Nothing where it is the same, and where it is that of a mapping above. */
+function eventsOf({ "x-events": events = "same" }: SchemaNode): string {
+  const found = typeof events === "string" ? [["", events]] : Object.entries(events);
+  const told = found.filter(([, of]) => of !== "same");
+  return told.map(([value = "", of = ""]) => (value === "" ? of : `${code(value)}: ${of}`)).join(", ");
 }
 
 /** What a value must be, one sentence each. */
@@ -155,17 +164,25 @@ One YAML or JSON document is one pipeline. This page tells every field; what a p
 [Problem codes](problem-codes.md), what feeds a column in [Column types](column-types.md), what an expression may say in
 [Expressions](expressions.md). Unknown keys are errors at every level.
 
-**Effect** is the class of change that a new value needs:
+**Effect** says which calls a new value needs:
 
 | effect | what happens to a running pipeline |
 | - | - |
 | \`none\` | nothing |
 | \`hot\` | it is applied while the pipeline runs |
-| \`restart\` | stop (what is held is written first), update, resume; nothing is lost |
-| \`forget\` | restart, and the state of dedup or join is lost |
+| \`restart\` | stop (what is held is written first), update, resume |
 | \`refuse\` | not possible: the change is refused, and the pipeline runs on unchanged |
 
-A change has the highest effect of its fields. Two spellings of one meaning are no change.
+**Events** says what becomes of events from then on; a field has that of the mapping around it, unless it says another:
+
+| events | what becomes of them |
+| - | - |
+| | the same as before |
+| \`rows\` | other events become rows, or other rows come of them |
+| \`forget\` | some are lost or stay unread, or what dedup or a join remembers is lost |
+
+A change has the highest effect of its fields, and what becomes of events is the highest of its fields too; both make its
+[class](../gitops.md#effect-classes). Two spellings of one meaning are no change.
 
 **Durations** are texts: one or more numbers with a unit, \`ns us ms s m h\`, such as \`1h30m\` or \`500ms\`; whole days
 are \`7d\`, and \`0\` stands alone. **Sizes** are texts: a number with \`k M G T P E\` (powers of 1000), \`Ki Mi Gi Ti Pi Ei\`

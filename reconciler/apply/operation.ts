@@ -1,5 +1,5 @@
 import type { EngineOptions, PipelineConfig } from "../../engine/index.ts";
-import type { Effect } from "../../schemas/index.ts";
+import type { Effect, EventEffect } from "../../schemas/index.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Cause, ChangeKind } from "../plan/change.ts";
@@ -11,6 +11,8 @@ export interface Predicted {
   kind: ChangeKind;
   cause: Cause;
   effect: Effect;
+  /** Absent in records of earlier versions. */
+  events?: EventEffect;
   reason: string;
   calls: Call[];
   /** Paths of the fields that change. */

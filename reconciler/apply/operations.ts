@@ -5,7 +5,7 @@ import { fingerprint, wishOf } from "../desired/fingerprint.ts";
 import { longestText, type OperationHistory, recordOf } from "./history.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Action, Cause, Change } from "../plan/change.ts";
-import { costsOf } from "../plan/decide/index.ts";
+import { costsOf } from "../plan/costs/costs.ts";
 import { levelOf } from "../plan/level.ts";
 import { costText, lossText, reasonText } from "../plan/render/index.ts";
 import { expectedOf } from "./expected.ts";
@@ -196,11 +196,12 @@ function predicted(
   present: ActualPipeline | undefined,
   desired: DesiredPipeline | undefined,
 ): Predicted {
-  const { kind, cause, effect, why, calls, fields, irreversible = [] } = change;
+  const { kind, cause, effect, events, why, calls, fields, irreversible = [] } = change;
   return {
     kind,
     cause,
     effect,
+    events,
     reason: reasonText(why).slice(0, longestText),
     calls,
     fields: fields.slice(0, fieldsAtMost).map(({ path }) => path.slice(0, longestText)),

@@ -51,7 +51,13 @@ export const commands: readonly Command[] = [
     "plan",
     "[PATH]",
     "show what a change of pipeline files would do once it is merged, from a commit, or what runs, to the files as they are",
-    async () => (await import("./files/plan.ts")).planFiles,
+    async () => {
+      const [{ planFiles }, { withTests }] = await Promise.all([
+        import("./files/plan.ts"),
+        import("./tests/tests-of-plan.ts"),
+      ]);
+      return (invocation, path) => planFiles(invocation, path, withTests);
+    },
   ),
   command(
     "comment",

@@ -156,7 +156,7 @@ function leftAlone(change: Change, hold: Hold | undefined): Change {
   }
   if (change.kind !== "delete") return change;
   const { replaces: _replaces, irreversible: _irreversible, ...rest } = change;
-  return suspendedBy(hold, { ...rest, effect: "none", fields: [] }, change.why);
+  return suspendedBy(hold, { ...rest, effect: "none", events: "same", fields: [] }, change.why);
 }
 
 /** Says who suspended it, and why the change that `waits` would be made. */

@@ -11,8 +11,17 @@ export type TestResult = { test: NamedTest; milliseconds: number } & (
 
 /** How the events of a test fare with the pipeline of the base and with that of the head. */
 export type ChangeResult = { test: NamedTest } & (
-  { status: "compared"; changes: readonly OutcomeChange[] } | { status: "new" } | { status: "broken"; failure: string }
+  | { status: "compared"; changes: readonly OutcomeChange[]; written: WrittenEvents }
+  | { status: "new" }
+  | { status: "broken"; failure: string }
 );
+
+/** Events that became rows at the base and at the head, and those that a filter of the head dropped. */
+export interface WrittenEvents {
+  base: number;
+  head: number;
+  filtered: number;
+}
 
 /** An event whose outcome changed; `event` counts from 0. */
 export interface OutcomeChange {

@@ -1,13 +1,14 @@
-import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { TestCase } from "./cases.ts";
 import { changesBetween } from "./changes.ts";
 import { mismatchesOf } from "./compare.ts";
-import type { ChangeResult, TestResult } from "./result.ts";
+import type { Found } from "./outcome.ts";
+import type { ChangeResult, TestResult, WrittenEvents } from "./result.ts";
+import type { TestedPipeline } from "./trial.ts";
 import type { Trials } from "./trials.ts";
 
 /** A test with its pipeline at the base; without one where there was none. */
 export interface ComparedCase extends TestCase {
-  base: DesiredPipeline | undefined;
+  base: TestedPipeline | undefined;
 }
 
 /** Runs a test and compares what became of its events with what it expects. */
@@ -32,11 +33,17 @@ export async function compareTest(trials: Trials, { test, pipeline, base }: Comp
   const [before, after] = [await trials.run(base, test), await trials.run(pipeline, test)];
   if (before.failure !== undefined) return broken(`at the base: ${before.failure}`);
   if (after.failure !== undefined) return broken(after.failure);
-  return { test, status: "compared", changes: changesBetween(before, after, writtenBy(base, pipeline)) };
+  const changes = changesBetween(before, after, writtenBy(base, pipeline));
+  return { test, status: "compared", changes, written: writtenEvents(before, after) };
+}
+
+function writtenEvents({ outcomes: before }: Found, { outcomes: after }: Found): WrittenEvents {
+  const [base, head] = [before, after].map((outcomes) => outcomes.filter(({ written }) => written > 0).length);
+  return { base: base!, head: head!, filtered: after.filter(({ filtered }) => filtered > 0).length };
 }
 
 /** The columns that the mappings write: others may hold the time of an insert. */
-function writtenBy(...pipelines: readonly DesiredPipeline[]): ReadonlySet<string> {
+function writtenBy(...pipelines: readonly TestedPipeline[]): ReadonlySet<string> {
   return new Set(pipelines.flatMap(({ config }) => config.sink.mapping.map(({ column_name }) => column_name)));
 }
 

@@ -1,4 +1,4 @@
-import type { Effect } from "../../schemas/index.ts";
+import type { Effect, EventEffect } from "../../schemas/index.ts";
 import type { DesiredState } from "../desired/desired-state.ts";
 import type { SkippedFile } from "../git/revision.ts";
 import type { Call } from "./calls.ts";
@@ -68,8 +68,10 @@ interface Common {
   /** The reason in one word of a closed set. */
   cause: Cause;
   why: Reason;
-  /** The highest class of its fields. */
+  /** The highest effect of its fields: which calls they need. */
   effect: Effect;
+  /** The highest of its fields: what becomes of events from then on. */
+  events: EventEffect;
   /** The place in the file: the field of a refusal, else the pipeline. Absent where there is no file. */
   file?: string;
   line?: number;
@@ -147,7 +149,10 @@ export type HindranceCause = "EventsHeld" | "GroupBehind" | "DeadLettersHeld";
 export interface FieldChange {
   /** Such as `transforms[filter].config.expression`: entries of a list are named by what tells them apart. */
   path: string;
+  /** Which calls it needs. */
   effect: Effect;
+  /** What becomes of events from then on. */
+  events: EventEffect;
   /** Absent where the engine has no such field. */
   from?: unknown;
   /** Absent where the file has no such field. */

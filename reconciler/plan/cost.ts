@@ -13,6 +13,26 @@ export type CostCode = keyof CostFacts;
 type Nothing = Record<string, never>;
 
 export interface CostFacts {
+  /** Topics that it reads no more. `lag`: offsets of them that it has not settled; 0 only where that is known. */
+  TopicsLeft: { topics: string[]; lag?: number };
+  /** Topics that it reads at other brokers. */
+  BrokersChange: { topics: string[] };
+  /** Events that are gone from their source are left out, without a pause. */
+  LostSkipped: Nothing;
+  /** A batch that may have been written counts as written. */
+  UncertainSkipped: Nothing;
+  /** Such a batch is sent again. */
+  UncertainSent: Nothing;
+  /** It goes on without a materialized view that refuses rows. */
+  ViewSkipped: Nothing;
+  /** The offsets that another run has committed are taken over. */
+  TakenOver: { run: string };
+  /** What a column that is not Nullable stores for null. */
+  NullChanges: { to: "default" | "zero" | "reject" };
+  /** Records with a null value become dead letters, or are skipped. */
+  TombstonesChange: { source_id: string; kept: boolean };
+  /** Events of these topics, or types of source, are taken too. */
+  SourcesBegin: { sources: string[] };
   /** It is applied while the pipeline runs. */
   AppliedLive: Nothing;
   /** The pipeline is stopped, edited and resumed. `waits`: where events wait meanwhile; `writes`: those accepted before. */
@@ -21,6 +41,8 @@ export interface CostFacts {
   DedupForgets: Dedup;
   DedupEnds: Dedup;
   DedupBegins: Dedup;
+  /** A join has other output fields. */
+  JoinOutputs: Nothing;
   /** Keys, windows or sides of a join change: what it buffers no longer counts. */
   JoinForgets: { events?: number };
   /** The pipeline ends, or is terminated. `rows`: those that are dropped as well, because nothing writes them first. */
@@ -30,6 +52,14 @@ export interface CostFacts {
   ExpressionChanges: { source_id: string; type: "filter" | "stateless" };
   /** Declared fields, new or of another type, without which an event becomes a dead letter. */
   FieldsDemanded: { source_id: string; fields: string[] };
+  /** Declared fields, new or of another type, that an event may lack. */
+  FieldsTyped: { source_id: string; fields: string[] };
+  /** Fields that are not demanded of an event any more. */
+  FieldsFreed: { source_id: string; fields: string[] };
+  /** Rows go to another port of the same host. */
+  PortChanges: { host: string };
+  /** Columns that are new, or filled in another way. */
+  ColumnsFilled: { columns: string[] };
   /** Rows go to another table. */
   TargetChanges: { from: Target; to: Target };
   /** Columns that are no longer written. */

@@ -11,10 +11,10 @@ export function newsOfPlan({ changes }: Plan): unknown {
 
 /** Without what is not printed, and without the figures of losses, which grow without a change. */
 function newsOfChange(change: Change): unknown {
-  const { pipeline_id, kind, cause, why, effect, calls, after, fields, cautions } = change;
+  const { pipeline_id, kind, cause, why, effect, events, calls, after, fields, cautions } = change;
   const isPlaced = kind === "refuse" || cause === "InvalidFile";
   const place = isPlaced ? [change.file, change.line, change.column] : [];
-  return [pipeline_id, kind, kind === "update" ? effect : "", why, calls, after, fields, cautions, place];
+  return [pipeline_id, kind, kind === "update" ? [effect, events] : [], why, calls, after, fields, cautions, place];
 }
 
 /** What keeps a pipeline from matching its file; undefined where there is nothing that a person should know. */

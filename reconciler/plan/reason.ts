@@ -1,5 +1,4 @@
 import type { Status } from "../../engine/index.ts";
-import type { Effect } from "../../schemas/index.ts";
 import type { DeletionLimit } from "../actual/state.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import type { Call, Ending } from "./calls.ts";
@@ -86,7 +85,7 @@ export interface ReasonFacts {
   // A person has to change something.
   FileUnusable: { obstacle: FileObstacle; status?: Status };
   ImmutableField: { path: string; from: unknown; to: unknown; reads: boolean; recreation_loses: LossCode[] };
-  NotAdopted: { paths: string[]; calls: Call[]; effect: Effect };
+  NotAdopted: { paths: string[]; calls: Call[]; level: Level };
   DriftFight: Wrapped & { times: number };
   IdChanged: Exchange & Gone;
   EmptySource: Nothing;

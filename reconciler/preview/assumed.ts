@@ -4,8 +4,8 @@ import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { hasConsumerGroup } from "../../engine/language.ts";
 
 /**
- * The actual state as if these files were applied, and everything ran as they say: nothing is held, and all is
- * committed. What a server holds besides is not known here.
+ * The actual state as if these files were applied, and everything ran as they say: nothing is held, and all that
+ * is settled is committed. What a topic holds that is not read yet, and what a server holds besides is not known here.
  */
 export function assumedState(pipelines: readonly DesiredPipeline[], limit: DeletionLimit): ActualState {
   const owned = Object.create(null) as Record<string, InventoryEntry>;
@@ -21,7 +21,7 @@ export function assumedState(pipelines: readonly DesiredPipeline[], limit: Delet
 
 function assumed({ pipeline_id, config, options, directives: { state } }: DesiredPipeline): ActualPipeline {
   const nothing = { held: 0, pending_batches: 0, dead_letters: 0 };
-  const position = hasConsumerGroup(config) ? { lag: 0, uncommitted: 0 } : {};
+  const position = hasConsumerGroup(config) ? { uncommitted: 0 } : {};
   const join = config.join === undefined ? {} : { join: { rows: 0 } };
   return { pipeline_id, config, options, status: state, ...nothing, ...position, ...join };
 }

@@ -1,7 +1,8 @@
 import { fieldLines } from "../plan/render/index.ts";
 import { someOf } from "../plan/render/words.ts";
+import { isEmptied } from "./tested-events.ts";
 import { code, fenced, inline } from "./escape.ts";
-import type { ReportedChange } from "./report.ts";
+import { levelAsked, type ReportedChange } from "./report.ts";
 import { figuresText, placeOf, whatOf } from "./text.ts";
 
 /** Lines of the diff of one change, characters of one of them, and facts. */
@@ -24,15 +25,16 @@ export function detailsOf(change: ReportedChange): string {
 }
 
 function factsOf(change: ReportedChange): string[] {
-  const { asked_by, effect, calls, costs, losses, warnings, tables, after } = change;
+  const { asked_by, calls, costs, losses, warnings, tables, after, tests } = change;
   const figures = figuresText(change);
   return [
     ...(figures === "" ? [] : [inline(`now: ${cut(figures, longestFact)}`)]),
     ...warnings.map(({ text }) => `**warning**: ${inline(cut(text, longestFact))}`),
-    ...(asked_by.length > 0 ? [inline(`class ${effect} is asked for by ${someOf(asked_by)}`)] : []),
+    ...(asked_by.length > 0 ? [inline(`class ${levelAsked(change)} is asked for by ${someOf(asked_by)}`)] : []),
     ...(calls.length > 0 ? [`calls: ${calls.join(", ")}`] : []),
     ...(after.length > 0 ? [inline(`after: ${cut(after.join(", "), longestFact)}`)] : []),
     ...costs.map(({ text }) => inline(cut(text, longestFact))),
+    ...(tests === undefined ? [] : [`${isEmptied(tests) ? "**tests**" : "tests"}: ${inline(tests.text)}`]),
     ...(losses.length > 0 ? [inline(`a rollback does not restore: ${losses.map(({ text }) => text).join(", ")}`)] : []),
     ...tables.map(({ text }) => inline(cut(text, longestFact))),
   ];

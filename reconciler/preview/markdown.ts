@@ -22,7 +22,7 @@ const [lastSentence, longestCell] = [400, 300];
 export function markdownOf(report: PlanReport): string {
   const changes = report.changes.toSorted((a, b) => levels.indexOf(b.level) - levels.indexOf(a.level));
   const comment = new Comment(longestComment - lastSentence);
-  comment.add([marker, `### Sluice: ${inline(summaryOf(report))}`, verdicts[report.level]]);
+  comment.add([marker, `### Sluice: ${inline(summaryOf(report))}`, verdictOf(report)]);
   const rows = changes.map(rowOf);
   if (rows.length > 0) comment.add([["| | pipeline | change | what it costs |", "| - | - | - | - |"].join("\n")]);
   comment.count("row", rows, comment.addWithin(longestTable, rows, "\n"));
@@ -37,11 +37,18 @@ export function markdownOf(report: PlanReport): string {
   return comment.text;
 }
 
+/** What becomes of events, and then whether something is stopped for it. */
+function verdictOf({ level, changes }: PlanReport): string {
+  const isStopped = (level === "rows" || level === "forget") && changes.some(({ calls }) => calls.includes("stop"));
+  return isStopped ? `${verdicts[level]} Pipelines that run are stopped for it.` : verdicts[level];
+}
+
 const verdicts: Readonly<Record<PlanReport["level"], string>> = {
   none: "Nothing that runs changes.",
-  change: "No pipeline that runs stops, and nothing is lost.",
-  restart: "Pipelines are stopped and resumed, or stay stopped; nothing is lost.",
-  forget: "**Something is lost that no rollback restores.**",
+  change: "No pipeline that runs stops, and what becomes of its events stays the same.",
+  restart: "Pipelines are stopped and resumed, or stay stopped; what becomes of their events stays the same.",
+  rows: "**Other events become rows from then on, or other rows come of them.**",
+  forget: "**Something is lost, or stays unread.**",
   delete: "**Pipelines are deleted, recreated or terminated.**",
   refuse: "**Something is refused: its pipeline is not changed.**",
 };

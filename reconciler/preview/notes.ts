@@ -20,6 +20,8 @@ export function noteText({ code, facts }: Note): string {
         `${someOf(facts.pipeline_ids)} ${facts.pipeline_ids.length === 1 ? "has a secret" : "have secrets"} in plain text, ` +
         "which the API does not show: whether it changes is not known here"
       );
+    case "TestsNotCompared":
+      return `the tests of ${someOf(facts.pipeline_ids)} were not compared: ${facts.why}`;
     case "ApprovalNeeded":
       return `${facts.pipeline_id} waits for an approval in Git, unless it has one: ${facts.approval}`;
     case "AtLeastOnce":

@@ -12,9 +12,12 @@ import type { Cost, TableNeed } from "../plan/cost.ts";
 import { approvalLevelOf, approvalOf } from "../holds/approval.ts";
 import type { HoldsState } from "../holds/hold.ts";
 import { planWithHolds, withStopsOver } from "../holds/held-plan.ts";
-import { costsOf, notReadOf, tablesOf, unreadFiles, withoutSuspicion } from "../plan/decide/index.ts";
+import { costsOf } from "../plan/costs/costs.ts";
+import { tablesOf } from "../plan/costs/tables.ts";
+import { type Kept, notReadOf, unreadFiles, withoutSuspicion } from "../plan/decide/index.ts";
 import { assumedState } from "./assumed.ts";
 import { isAsGrave, levelOf, type Level } from "../plan/level.ts";
+import type { TestedEvents } from "./tested-events.ts";
 import { withHiddenSecrets, type LiveState } from "./live-state.ts";
 import { actualStateOf } from "./read-live-state.ts";
 
@@ -39,6 +42,10 @@ export interface PreviewedChange {
   approval?: string;
   /** What runs at this moment; absent where that is not known, or nothing runs. */
   present?: ActualPipeline;
+  /** The pipeline before and after; absent where what becomes of events stays the same. */
+  sides?: { before: Kept; after: DesiredPipeline };
+  /** What becomes of the events of its tests; absent where it has none, or they were not run. */
+  tests?: TestedEvents;
 }
 
 /** What a reviewer should know besides the changes, as data. */
@@ -51,6 +58,8 @@ export type Note =
   | { code: "UnreadGone"; facts: SkippedFile }
   /** Secrets in plain text on both sides. */
   | { code: "SecretsNotCompared"; facts: { pipeline_ids: string[] } }
+  /** Tests beside changed pipelines whose events were not compared. */
+  | { code: "TestsNotCompared"; facts: { pipeline_ids: string[]; why: string } }
   /** The server holds this change back until Git approves it. */
   | { code: "ApprovalNeeded"; facts: { pipeline_id: string; approval: string } }
   /** Of a pipeline that runs: its target cannot drop a repeated insert. */
@@ -213,7 +222,17 @@ function previewed(
     tables: tablesOf(change, present, desired),
     directives: directivesBetween(old.get(pipeline_id), desired),
     ...(doesSomething(change) && { approval: approvalOf(change, present, desired) }),
+    ...sidesOf(change, present, desired),
   };
+}
+
+function sidesOf(
+  change: Change,
+  before: ActualPipeline | undefined,
+  after: DesiredPipeline | undefined,
+): Pick<PreviewedChange, "sides"> {
+  if (!doesSomething(change) || change.events === "same" || before === undefined || after === undefined) return {};
+  return { sides: { before, after } };
 }
 
 /** Whether there is something to say: a pipeline that stays as it is, by a file that stays, is only counted. */
@@ -230,7 +249,7 @@ function directivesBetween(before: Before | undefined, after: DesiredPipeline | 
   if (before === undefined || after === undefined) return [];
   return compared.flatMap((name): FieldChange[] => {
     const [from, to] = [before.directives[name], after.directives[name]];
-    return isDeepStrictEqual(from, to) ? [] : [{ path: `x-sluice.${name}`, effect: "none", from, to }];
+    return isDeepStrictEqual(from, to) ? [] : [{ path: `x-sluice.${name}`, effect: "none", events: "same", from, to }];
   });
 }
 

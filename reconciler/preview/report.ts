@@ -1,5 +1,5 @@
 import type { Status } from "../../engine/index.ts";
-import { isObject, type Effect } from "../../schemas/index.ts";
+import { isObject, type Effect, type EventEffect } from "../../schemas/index.ts";
 import type { ActualPipeline } from "../actual/state.ts";
 import type { Problem } from "../language/problem.ts";
 import { doesSomething, type Cause, type Change, type ChangeKind, type FieldChange } from "../plan/change.ts";
@@ -7,9 +7,10 @@ import type { Call } from "../plan/calls.ts";
 import type { TableNeed } from "../plan/cost.ts";
 import type { Reason, TopicStart } from "../plan/reason.ts";
 import { cautionText, costText, lossText, reasonText, tableText } from "../plan/render/index.ts";
-import { gravest, isAsGrave, type Level } from "../plan/level.ts";
+import { gravest, isAsGrave, type Level, levelOfField } from "../plan/level.ts";
 import { noteText } from "./notes.ts";
 import type { Preview, PreviewedChange } from "./preview.ts";
+import { type TestedEvents, testsText } from "./tested-events.ts";
 
 /** A preview with its sentences: the document of `sluice plan --format json`, from which the other formats are made. */
 export interface PlanReport {
@@ -45,7 +46,9 @@ export interface ReportedChange {
   cause: Cause;
   level: Level;
   effect: Effect;
-  /** The fields that ask for the effect. */
+  /** What becomes of events from then on. */
+  events: EventEffect;
+  /** The fields that ask for the level. */
   asked_by: string[];
   reason: string;
   file?: string;
@@ -61,6 +64,8 @@ export interface ReportedChange {
   tables: (TableNeed & { text: string })[];
   /** Where its consumer group begins, if it has no offsets. */
   begins: TopicStart[];
+  /** What becomes of the events of its tests; absent where it has none, or they were not run. */
+  tests?: TestedEvents & { text: string };
   /** What runs at this moment; absent where no server was asked, or nothing runs. */
   now?: LiveFigures;
 }
@@ -121,8 +126,8 @@ export function exitCodeOf({ level }: Pick<PlanReport, "level">, limit: Level): 
   return level === "none" ? 0 : 2;
 }
 
-function reported({ change, level, costs, tables, directives, present }: PreviewedChange): ReportedChange {
-  const { pipeline_id, kind, cause, effect, why, file, line, column, calls, after, cautions = [] } = change;
+function reported({ change, level, costs, tables, directives, present, tests }: PreviewedChange): ReportedChange {
+  const { pipeline_id, kind, cause, effect, events, why, file, line, column, calls, after, cautions = [] } = change;
   const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line, column: column ?? 1 }) };
   const fields = [...change.fields, ...directives].map(shortened);
   const losses = doesSomething(change) ? (change.irreversible ?? []) : [];
@@ -132,7 +137,8 @@ function reported({ change, level, costs, tables, directives, present }: Preview
     cause,
     level,
     effect,
-    asked_by: askedBy(change),
+    events,
+    asked_by: askedBy(change, levelAsked({ level, effect, events })),
     reason: reasonText(why),
     ...place,
     calls,
@@ -143,6 +149,7 @@ function reported({ change, level, costs, tables, directives, present }: Preview
     warnings: cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
     tables: tables.map((need) => ({ ...need, statements: need.statements.map(cut), text: tableText(need) })),
     begins: beginsOf(why),
+    ...(tests !== undefined && { tests: { ...tests, text: testsText(tests) } }),
     ...(present !== undefined && { now: figuresOf(present) }),
   };
 }
@@ -170,8 +177,18 @@ function figuresOf({
   };
 }
 
-function askedBy({ effect, fields }: Change): string[] {
-  return effect === "none" ? [] : fields.filter((field) => field.effect === effect).map(({ path }) => path);
+/** The fields that ask for a level. A pipeline that does not run is not stopped for one that would ask for it. */
+function askedBy({ fields, effect }: Change, level: Level): string[] {
+  const asks = (field: FieldChange): boolean => {
+    if (level === "delete") return field.effect === "refuse";
+    return level === "change" ? field.effect === effect && effect !== "none" : levelOfField(field) === level;
+  };
+  return level === "none" ? [] : fields.filter(asks).map(({ path }) => path);
+}
+
+/** The level that the fields of a change ask for: one that waits is none yet. */
+export function levelAsked({ level, effect, events }: Pick<ReportedChange, "level" | "effect" | "events">): Level {
+  return level === "none" ? levelOfField({ effect, events }) : level;
 }
 
 /** The topics that a change begins to read. */

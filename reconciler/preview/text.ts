@@ -2,7 +2,8 @@ import type { ChangeKind } from "../plan/change.ts";
 import { fieldLines } from "../plan/render/index.ts";
 import { counted, someOf } from "../plan/render/words.ts";
 import { type Problem, withSuggestion } from "../language/problem.ts";
-import type { ComparedSide, PlanReport, ReportedChange } from "./report.ts";
+import { isEmptied } from "./tested-events.ts";
+import { type ComparedSide, levelAsked, type PlanReport, type ReportedChange } from "./report.ts";
 
 /** A line of a report, and what it is to the eye of its reader. */
 export interface Line {
@@ -52,11 +53,11 @@ function nameOf({ name, commit }: ComparedSide): string {
   return commit.startsWith(name) ? short : `${name} (${short})`;
 }
 
-/** Such as `update (restart)`, or `refused (ImmutableField)`. */
-export function whatOf({ kind, cause, level, effect, fields }: ReportedChange): string {
+/** Such as `update (rows)`, or `refused (ImmutableField)`. */
+export function whatOf({ kind, cause, level, fields }: ReportedChange): string {
   if (level === "refuse") return `refused (${cause})`;
   if (kind === "no-op") return fields.length > 0 && cause === "InSync" ? "directives" : `left (${cause})`;
-  return effect === "none" || kind === "create" || kind === "recreate" ? kind : `${kind} (${effect})`;
+  return kind === "update" || kind === "rename" ? `${kind} (${level})` : kind;
 }
 
 /** Such as `Running, 12 events to write in 1 batch, lag 40, 3 keys of dedup, 2 dead letters`; empty where no server was asked. */
@@ -101,15 +102,17 @@ export function placeOf({ level, file, line, column }: ReportedChange): string {
 }
 
 function factsOf(change: ReportedChange): Line[] {
-  const { asked_by, effect, calls, costs, losses, warnings, tables, after } = change;
+  const { asked_by, calls, costs, losses, warnings, tables, after, tests } = change;
+  const toned = { tone: "warning" } as const;
   const figures = figuresText(change);
   return [
     ...(figures === "" ? [] : [{ text: `    now: ${figures}` }]),
     ...warnings.map(({ text }): Line => ({ text: `    warning: ${text}`, tone: "warning" })),
-    ...(asked_by.length > 0 ? [{ text: `    class ${effect} is asked for by ${someOf(asked_by)}` }] : []),
+    ...(asked_by.length > 0 ? [{ text: `    class ${levelAsked(change)} is asked for by ${someOf(asked_by)}` }] : []),
     ...(calls.length > 0 ? [{ text: `    calls: ${calls.join(", ")}` }] : []),
     ...(after.length > 0 ? [{ text: `    after: ${after.join(", ")}` }] : []),
     ...costs.map(({ text }): Line => ({ text: `    cost: ${text}` })),
+    ...(tests === undefined ? [] : [{ text: `    tests: ${tests.text}`, ...(isEmptied(tests) && toned) }]),
     ...(losses.length > 0
       ? [
           {

@@ -48,7 +48,11 @@ function streamTerminal(out, err) {
       if (error2.code !== "EPIPE") throw error2;
     });
   }
-  if (err.isTTY !== true) return { ...printing(out, err), isInteractive: out.isTTY === true };
+  const seen = {
+    isInteractive: out.isTTY === true,
+    ...out.isTTY === true && out.columns ? { width: out.columns } : {}
+  };
+  if (err.isTTY !== true) return { ...printing(out, err), ...seen };
   let shown6 = "";
   const progress2 = (line2) => {
     if (line2 === shown6) return;
@@ -60,7 +64,7 @@ function streamTerminal(out, err) {
     progress2("");
     print(text5);
   };
-  return { out: above(printed3.out), err: above(printed3.err), isInteractive: out.isTTY === true, progress: progress2 };
+  return { out: above(printed3.out), err: above(printed3.err), ...seen, progress: progress2 };
 }
 function printing(out, err) {
   return { out: (text5) => void out.write(`${text5}
@@ -241,6 +245,7 @@ var init_pipeline_v3_schema = __esm({
           description: "Where events come from. Those of several sources go into one table, each through its own transforms: the mapping has to hold for each.",
           "x-rule": "all of one kind: one webhook, OTLP sources of different signals, or Kafka sources with one connection and different topics; two of these for a join",
           "x-effect": "restart",
+          "x-events": "rows",
           type: "array",
           items: {
             type: "object",
@@ -269,6 +274,7 @@ var init_pipeline_v3_schema = __esm({
           "x-rule": "one filter and one stateless in a pipeline, one dedup for a source; with a join only dedup",
           default: [],
           "x-effect": "restart",
+          "x-events": "rows",
           type: "array",
           items: {
             type: "object",
@@ -345,6 +351,7 @@ var init_pipeline_v3_schema = __esm({
               default: "skip",
               examples: ["dead_letter"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               enum: ["skip", "dead_letter"]
             },
@@ -451,6 +458,7 @@ var init_pipeline_v3_schema = __esm({
             schema_fields: {
               description: "The declared fields of an event.",
               "x-effect": "restart",
+              "x-events": "rows",
               type: "array",
               items: {
                 $ref: "#/definitions/schemaField"
@@ -467,7 +475,7 @@ var init_pipeline_v3_schema = __esm({
           additionalProperties: false,
           properties: {
             brokers: {
-              description: "Addresses, host:port; those of IPv6 in brackets, [::1]:9092.",
+              description: "Addresses, host:port; those of IPv6 in brackets, [::1]:9092. Where none of them was there before, they may be another cluster: what was not read yet at the old ones then stays unread, and the plan is of the class forget.",
               examples: [["kafka-1:9092", "kafka-2:9092"]],
               "x-effect": "restart",
               type: "array",
@@ -609,6 +617,7 @@ var init_pipeline_v3_schema = __esm({
               "x-rule": "another one for each source",
               examples: ["orders"],
               "x-effect": "restart",
+              "x-events": "forget",
               type: "string",
               pattern: "^[A-Za-z0-9._-]{1,249}$|\\$\\{",
               "x-expected": "1 to 249 letters, digits, dots, dashes and underscores, as Kafka names a topic"
@@ -617,6 +626,7 @@ var init_pipeline_v3_schema = __esm({
               description: "The declared fields of an event.",
               "x-rule": "required for json",
               "x-effect": "restart",
+              "x-events": "rows",
               type: "array",
               items: {
                 $ref: "#/definitions/schemaField"
@@ -678,6 +688,7 @@ var init_pipeline_v3_schema = __esm({
               default: "json",
               examples: ["json"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               enum: ["json", "avro", "protobuf"]
             },
@@ -685,6 +696,7 @@ var init_pipeline_v3_schema = __esm({
               description: "Inline schema for avro and protobuf; for json it may declare the fields in place of schema_fields.",
               "x-rule": "required for avro and protobuf",
               "x-effect": "restart",
+              "x-events": "rows",
               type: "object",
               additionalProperties: false,
               properties: {
@@ -802,6 +814,7 @@ var init_pipeline_v3_schema = __esm({
               description: "Drops events.",
               examples: ["filter"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               const: "filter"
             },
@@ -810,6 +823,7 @@ var init_pipeline_v3_schema = __esm({
               "x-rule": "a source_id of sources",
               examples: ["orders"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
@@ -817,6 +831,7 @@ var init_pipeline_v3_schema = __esm({
             config: {
               description: "Settings of the filter.",
               "x-effect": "restart",
+              "x-events": "rows",
               type: "object",
               required: ["expression"],
               additionalProperties: false,
@@ -846,7 +861,8 @@ var init_pipeline_v3_schema = __esm({
             type: {
               description: "Drops repeats.",
               examples: ["dedup"],
-              "x-effect": "forget",
+              "x-effect": "restart",
+              "x-events": "forget",
               type: "string",
               const: "dedup"
             },
@@ -854,14 +870,16 @@ var init_pipeline_v3_schema = __esm({
               description: "source_id of the source whose events it sees.",
               "x-rule": "a source_id of sources",
               examples: ["orders"],
-              "x-effect": "forget",
+              "x-effect": "restart",
+              "x-events": "forget",
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
             },
             config: {
               description: "Settings of the deduplication.",
-              "x-effect": "forget",
+              "x-effect": "restart",
+              "x-events": "forget",
               type: "object",
               required: ["key", "time_window"],
               additionalProperties: false,
@@ -870,7 +888,8 @@ var init_pipeline_v3_schema = __esm({
                   description: "Field that identifies an event, or a list of fields that do it together.",
                   "x-rule": 'fields of the source; of OTLP also `<map field>.<attribute key>`; `\'{"a":a,"b":b}\'` means the list of a and b',
                   examples: [["trace_id", "span_id"]],
-                  "x-effect": "forget",
+                  "x-effect": "restart",
+                  "x-events": "forget",
                   type: ["string", "array"],
                   pattern: "\\S",
                   minItems: 1,
@@ -888,6 +907,7 @@ var init_pipeline_v3_schema = __esm({
                   "x-rule": "more than 0 and at most 168h",
                   examples: ["24h"],
                   "x-effect": "restart",
+                  "x-events": "rows",
                   type: "string",
                   maxLength: 64,
                   pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
@@ -909,6 +929,7 @@ var init_pipeline_v3_schema = __esm({
               description: "Computes new fields.",
               examples: ["stateless"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               const: "stateless"
             },
@@ -917,6 +938,7 @@ var init_pipeline_v3_schema = __esm({
               "x-rule": "a source_id of sources",
               examples: ["orders"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
@@ -924,6 +946,7 @@ var init_pipeline_v3_schema = __esm({
             config: {
               description: "Settings of the transformation.",
               "x-effect": "restart",
+              "x-events": "rows",
               type: "object",
               required: ["transforms"],
               additionalProperties: false,
@@ -1008,7 +1031,8 @@ var init_pipeline_v3_schema = __esm({
               description: "source_id of the side.",
               "x-rule": "a source_id of sources",
               examples: ["orders"],
-              "x-effect": "forget",
+              "x-effect": "restart",
+              "x-events": "forget",
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
@@ -1017,7 +1041,8 @@ var init_pipeline_v3_schema = __esm({
               description: "Field that must be equal on both sides.",
               "x-rule": "a field of that source that is no array and no map",
               examples: ["user_id"],
-              "x-effect": "forget",
+              "x-effect": "restart",
+              "x-events": "forget",
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
@@ -1026,7 +1051,8 @@ var init_pipeline_v3_schema = __esm({
               description: "How long an event waits for its partner; 0: without an end.",
               "x-rule": "at most 168h, or 0",
               examples: ["1h"],
-              "x-effect": "forget",
+              "x-effect": "restart",
+              "x-events": "forget",
               type: "string",
               maxLength: 64,
               pattern: "^\\+?((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h)|\\d+d)+$|^[+-]?0+$",
@@ -1069,6 +1095,7 @@ var init_pipeline_v3_schema = __esm({
               description: "Fields of the joined event.",
               "x-rule": "required if enabled",
               "x-effect": "restart",
+              "x-events": "rows",
               type: "array",
               items: {
                 type: "object",
@@ -1131,6 +1158,7 @@ var init_pipeline_v3_schema = __esm({
               "x-rule": "no scheme, user, port or path",
               examples: ["clickhouse.example.com"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
@@ -1140,6 +1168,7 @@ var init_pipeline_v3_schema = __esm({
               "x-rule": "1 to 65535; required unless host is embedded",
               examples: ["9000"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               pattern: "^[0-9]{1,5}$|\\$\\{",
               "x-code": "PORT",
@@ -1151,6 +1180,7 @@ var init_pipeline_v3_schema = __esm({
               "x-default": "8123 for port 9000, 8443 for port 9440, else port",
               examples: ["8123"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               pattern: "^[0-9]{0,5}$|\\$\\{",
               "x-code": "PORT",
@@ -1162,6 +1192,7 @@ var init_pipeline_v3_schema = __esm({
               "x-default": "default, if host is embedded",
               examples: ["shop"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
@@ -1236,6 +1267,7 @@ var init_pipeline_v3_schema = __esm({
               "x-rule": "without its database; a warning if two pipelines write to it",
               examples: ["orders"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
@@ -1266,6 +1298,7 @@ var init_pipeline_v3_schema = __esm({
               description: "One entry for each column that is written.",
               "x-rule": "at least one entry",
               "x-effect": "restart",
+              "x-events": "rows",
               type: "array",
               items: {
                 type: "object",
@@ -1799,6 +1832,11 @@ var init_pipeline_v3_schema = __esm({
               default: "insert",
               examples: ["pause"],
               "x-effect": "hot",
+              "x-events": {
+                insert: "rows",
+                skip: "forget",
+                pause: "same"
+              },
               type: "string",
               enum: ["insert", "skip", "pause"]
             },
@@ -1807,6 +1845,10 @@ var init_pipeline_v3_schema = __esm({
               default: "pause",
               examples: ["skip"],
               "x-effect": "hot",
+              "x-events": {
+                pause: "same",
+                skip: "forget"
+              },
               type: "string",
               enum: ["pause", "skip"]
             },
@@ -1815,6 +1857,10 @@ var init_pipeline_v3_schema = __esm({
               default: "pause",
               examples: ["skip"],
               "x-effect": "hot",
+              "x-events": {
+                pause: "same",
+                skip: "forget"
+              },
               type: "string",
               enum: ["pause", "skip"]
             },
@@ -1833,6 +1879,7 @@ var init_pipeline_v3_schema = __esm({
               default: "default",
               examples: ["reject"],
               "x-effect": "restart",
+              "x-events": "rows",
               type: "string",
               enum: ["default", "zero", "reject"]
             },
@@ -1841,6 +1888,7 @@ var init_pipeline_v3_schema = __esm({
               "x-rule": "with a Kafka source",
               examples: ["7f3c0a1b"],
               "x-effect": "hot",
+              "x-events": "forget",
               type: "string",
               pattern: "^[0-9a-f]{8}$",
               "x-expected": '8 hexadecimal digits in quotes, such as "7f3c0a1b"'
@@ -1854,9 +1902,13 @@ var init_pipeline_v3_schema = __esm({
 
 // schemas/annotations.ts
 function highest(given4) {
-  let top = "none";
-  for (const effect of given4) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
-  return top;
+  return highestOf(effects, given4);
+}
+function highestEvents(given4) {
+  return highestOf(eventEffects, given4);
+}
+function highestOf(scale, given4) {
+  return scale[Math.max(0, ...[...given4].map((one2) => scale.indexOf(one2)))];
 }
 function resolved(node) {
   if (node.$ref === void 0) return node;
@@ -1872,6 +1924,20 @@ function effectOf(path2, { withDedup = false } = {}) {
   return highest(
     fields.map((field2) => (withDedup ? field2["x-effect-with-dedup"] : void 0) ?? field2["x-effect"] ?? "restart")
   );
+}
+function eventsOf(path2, to2, before) {
+  const found2 = nodesAt(path2).map((field2) => {
+    const annotated = field2["x-events"];
+    if (typeof annotated !== "object") return annotated;
+    return annotated[String(to2 ?? field2.default)];
+  });
+  const known2 = found2.filter((events) => events !== void 0);
+  const below = { ...mappingOf(before), ...mappingOf(to2) };
+  if (known2.length > 0 || Object.keys(below).length === 0) return highestEvents(known2);
+  return highestEvents(Object.keys(below).map((key) => eventsOf([...path2, key], mappingOf(to2)[key], below[key])));
+}
+function mappingOf(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 function* secretsIn(node, path2) {
   const { properties = {}, items = entryOf(resolved(node)), oneOf: oneOf2 = [], "x-secret": secret2 } = resolved(node);
@@ -1908,19 +1974,21 @@ function nodesAt(path2) {
 function childrenOf(node, segment) {
   const { properties, items = entryOf(resolved(node)), oneOf: oneOf2 } = resolved(node);
   const own2 = properties !== void 0 && Object.hasOwn(properties, segment) ? properties[segment] : items;
-  const effect = node["x-effect"];
-  const inherited = own2 && { ...effect && { "x-effect": effect }, ...resolved(own2) };
+  const { "x-effect": effect, "x-events": events } = node;
+  const above = { ...effect && { "x-effect": effect }, ...events && { "x-events": events } };
+  const inherited = own2 && { ...above, ...resolved(own2) };
   return [
     ...inherited === void 0 ? [] : [inherited],
     ...(oneOf2 ?? []).flatMap((variant2) => childrenOf(variant2, segment))
   ];
 }
-var effects, rootNode, definitions, targeted, anyEntry, secrets, fieldNames;
+var effects, eventEffects, rootNode, definitions, targeted, anyEntry, secrets, fieldNames;
 var init_annotations = __esm({
   "schemas/annotations.ts"() {
     "use strict";
     init_pipeline_v3_schema();
-    effects = ["none", "hot", "restart", "forget", "refuse"];
+    effects = ["none", "hot", "restart", "refuse"];
+    eventEffects = ["same", "rows", "forget"];
     rootNode = pipeline_v3_schema_default;
     definitions = pipeline_v3_schema_default.definitions;
     targeted = /* @__PURE__ */ new WeakMap();
@@ -9620,7 +9688,7 @@ var init_live_state_schema = __esm({
           }
         },
         approve: {
-          enum: ["change", "restart", "forget", "delete"],
+          enum: ["change", "restart", "rows", "forget", "delete"],
           description: "Changes of this class and graver ones wait for an approval in Git; absent where none does."
         },
         pipelines: { type: "array", items: { $ref: "#/definitions/pipeline" } },
@@ -10622,10 +10690,10 @@ var init_sluice_config_schema = __esm({
         },
         approve: {
           type: "string",
-          pattern: "^class>=(change|restart|forget|delete)$",
-          description: "hold changes of this class and graver ones back until Git approves each: by its fingerprint in a file of the folder approvals, or in a trailer Sluice-Approve of the newest commit",
+          pattern: "^class>=(change|restart|rows|forget|delete)$",
+          description: "hold changes of this class, such as rows or forget, and graver ones back until Git approves each: by its fingerprint in a file of the folder approvals, or in a trailer Sluice-Approve of the newest commit",
           "x-argument": "class>=CLASS",
-          "x-expected": "one of class>=change, class>=restart, class>=forget, class>=delete",
+          "x-expected": "one of class>=change, class>=restart, class>=rows, class>=forget, class>=delete",
           "x-commands": ["run"]
         },
         max_deletions: {
@@ -11150,6 +11218,13 @@ var init_sluice_config_schema = __esm({
           "x-flag": "--save",
           "x-commands": ["plan"]
         },
+        plan_without_tests: {
+          type: "boolean",
+          default: false,
+          description: "run no tests beside changed pipelines, by which the plan says how many of their events have another outcome",
+          "x-flag": "--skip-tests",
+          "x-commands": ["plan"]
+        },
         plan_format: {
           type: "string",
           enum: ["text", "json", "yaml", "markdown"],
@@ -11168,9 +11243,9 @@ var init_sluice_config_schema = __esm({
         },
         fail_on: {
           type: "string",
-          enum: ["none", "change", "restart", "forget", "delete", "refuse"],
+          enum: ["none", "change", "restart", "rows", "forget", "delete", "refuse"],
           default: "refuse",
-          description: "end with 1 for a change of this level or a graver one",
+          description: "end with 1 for a change of this class or a graver one; rows: other events become rows, or other rows come of them",
           "x-argument": "LEVEL",
           "x-commands": ["plan"]
         },
@@ -12381,8 +12456,8 @@ function equal(a, b3, budget) {
 }
 function equalNamed(a, b3) {
   if (a instanceof Named && b3 instanceof Named) return a.kind === b3.kind && a.value === b3.value;
-  const [named6, other] = a instanceof Named ? [a, b3] : [b3, a];
-  return other === named6.value || sameNumber(named6.value, other);
+  const [named7, other] = a instanceof Named ? [a, b3] : [b3, a];
+  return other === named7.value || sameNumber(named7.value, other);
 }
 function sameNumber(a, b3) {
   if (typeof a === "bigint" && typeof b3 === "number") return Number(a) === b3;
@@ -13070,8 +13145,8 @@ function printed(value, budget) {
   if (typeof value === "string") return value;
   if (typeof value === "number") return printedFloat(value);
   if (value === null || value === void 0) return "<nil>";
-  const named6 = textOf(value);
-  if (named6 !== void 0) return named6;
+  const named7 = textOf(value);
+  if (named7 !== void 0) return named7;
   if (Array.isArray(value))
     return collected(
       "[",
@@ -22889,9 +22964,9 @@ var init_web_helpers = __esm({
         rest: "any",
         gives: text,
         run: ({ budget }, agent, what) => {
-          const named6 = bare(agent);
-          budget.make(named6.length);
-          return named6 === "" ? "" : answer(named6.toLowerCase(), bare(what));
+          const named7 = bare(agent);
+          budget.make(named7.length);
+          return named7 === "" ? "" : answer(named7.toLowerCase(), bare(what));
         }
       }
     };
@@ -25947,9 +26022,9 @@ function capped(file, all) {
 }
 function v3Problems(document2) {
   const schema = schemaProblems(document2);
-  const named6 = new Set(schema.map(({ path: path2 }) => path2));
+  const named7 = new Set(schema.map(({ path: path2 }) => path2));
   const root = View.of(document2);
-  const semantic = rules2.flatMap((rule) => [...first2(mostOfRule, rule(root))]).filter(({ path: path2, severity }) => severity !== "error" || !named6.has(path2));
+  const semantic = rules2.flatMap((rule) => [...first2(mostOfRule, rule(root))]).filter(({ path: path2, severity }) => severity !== "error" || !named7.has(path2));
   return [...schema, ...semantic];
 }
 function* first2(limit2, items) {
@@ -27316,9 +27391,9 @@ function isBounded(line2) {
 function together(rules4, paths, found2) {
   const costly = rules4.filter((_3, index) => found2[index] === "costly").map(({ path: path2 }) => path2);
   const folders = costly.map((path2) => path2.slice(0, -ignoreFile.length));
-  const named6 = new Set(found2.flatMap((one2) => one2 === "costly" ? [] : one2));
+  const named7 = new Set(found2.flatMap((one2) => one2 === "costly" ? [] : one2));
   return {
-    paths: paths.filter((path2) => named6.has(path2) || folders.some((folder) => path2.startsWith(folder))),
+    paths: paths.filter((path2) => named7.has(path2) || folders.some((folder) => path2.startsWith(folder))),
     costly
   };
 }
@@ -31066,8 +31141,8 @@ function topicsOf(root) {
     return { source_id: id.text, id, field: field2 };
   });
 }
-function sourceOf(named6, topics, otherwise) {
-  if (named6 !== void 0 && named6.text !== "") return [named6.text, named6];
+function sourceOf(named7, topics, otherwise) {
+  if (named7 !== void 0 && named7.text !== "") return [named7.text, named7];
   const [first3] = topics;
   return [first3?.source_id ?? "", first3?.id ?? otherwise];
 }
@@ -31093,9 +31168,9 @@ function transformsOf2(root, topics, keepBehaviour, warn) {
 function hasDedup2({ field: field2 }) {
   return field2.get("deduplication", "enabled").isOn;
 }
-function transformOf(type, { enabled, source: [source_id, named6], config, field: field2 }) {
-  const id = leaf(source_id, named6);
-  const isOwn = named6.path[0] === field2.path[0] && named6.path.at(-1) === "source_id";
+function transformOf(type, { enabled, source: [source_id, named7], config, field: field2 }) {
+  const id = leaf(source_id, named7);
+  const isOwn = named7.path[0] === field2.path[0] && named7.path.at(-1) === "source_id";
   const members = {
     type: leaf(type, enabled),
     source_id: isOwn ? id : withoutComments(id),
@@ -31234,10 +31309,10 @@ function transformsOf3(root, topics) {
   const component = root.get("pipeline_resources", "transform");
   const dedups = topics.filter(hasDedup2);
   const sources = new Map(dedups.map(({ source_id, id }) => [source_id, id]));
-  for (const [key, named6] of [["stateless_transformation", "source_id"], ["filter"]]) {
+  for (const [key, named7] of [["stateless_transformation", "source_id"], ["filter"]]) {
     const transform = root.get(key);
     if (!transform.get("enabled").isOn) continue;
-    const [source_id, id] = sourceOf(named6 && transform.get(named6), topics, transform);
+    const [source_id, id] = sourceOf(named7 && transform.get(named7), topics, transform);
     if (!sources.has(source_id)) sources.set(source_id, id);
   }
   const entries = [...sources].flatMap(([source_id, id]) => {
@@ -31285,7 +31360,7 @@ function sinkOf(root, entries, outputs3, warn) {
     table: text3(sink.get("table")),
     max_batch_size: copied(sink.get("max_batch_size")),
     max_delay_time: leaf(delay3.text === "" ? "0s" : delay3.text, delay3),
-    mapping: mappingOf(root, entries, outputs3)
+    mapping: mappingOf2(root, entries, outputs3)
   };
   return mapping(members, sink);
 }
@@ -31312,7 +31387,7 @@ function connectionOf(sink, warn) {
 function given3(from) {
   return clickhouseKeys.filter((key) => from.get(key).isGiven);
 }
-function mappingOf(root, entries, outputs3) {
+function mappingOf2(root, entries, outputs3) {
   const own2 = root.get("sink", "mapping");
   if (own2.items().length > 0)
     return list2(
@@ -31343,14 +31418,14 @@ function columnOf(name3, field2) {
   );
 }
 function nameFinder(outputs3 = []) {
-  const named6 = /* @__PURE__ */ new Map();
+  const named7 = /* @__PURE__ */ new Map();
   for (const { entry: entry3, from } of outputs3) {
     const key = fieldKey(entry3.source_id, entry3.name.text);
-    if (from.text !== "" && !named6.has(key)) named6.set(key, from);
+    if (from.text !== "" && !named7.has(key)) named7.set(key, from);
   }
   return (field2) => {
     const name3 = field2.get("field_name");
-    return named6.get(fieldKey(field2.get("source_id").text, name3.text)) ?? name3;
+    return named7.get(fieldKey(field2.get("source_id").text, name3.text)) ?? name3;
   };
 }
 function passwordOf(password2, warn) {
@@ -31818,8 +31893,8 @@ function load(files, variables = noVariables, onFile) {
     ignored
   );
 }
-function review(files, named6, variables, onFile) {
-  return reviewOf(withoutForeign(load(files, variables, onFile), named6));
+function review(files, named7, variables, onFile) {
+  return reviewOf(withoutForeign(load(files, variables, onFile), named7));
 }
 function reviewOf({ pipelines, problems }) {
   return { pipelines, problems: [...problems, ...pipelines.flatMap(createdOrder)].toSorted(byPlace) };
@@ -35010,6 +35085,117 @@ var init_fingerprint = __esm({
   }
 });
 
+// reconciler/plan/decide/kafka.ts
+function topicsOf2({ sources }) {
+  return sources.filter((source) => source.type === "kafka");
+}
+function beginning({ pipeline_id, config, options }, sources = topicsOf2(config)) {
+  const group = consumerGroup(pipeline_id, options);
+  return sources.map(({ topic, source_id, consumer_group_initial_offset }) => {
+    const adopted = adopts({ source_id }, { options });
+    const start = options.start ?? consumer_group_initial_offset;
+    return { topic, group, ...adopted !== void 0 && { adopted }, start };
+  });
+}
+function keptInKafka({
+  pipeline_id,
+  config,
+  options,
+  lag = 0,
+  uncommitted = 0
+}) {
+  if (!hasConsumerGroup(config)) return void 0;
+  return { group: consumerGroup(pipeline_id, options), topics: namesOf(topicsOf2(config)), lag, uncommitted };
+}
+function positionAfter(desired, present) {
+  if (!hasConsumerGroup(desired.config)) {
+    const place = keptInKafka(present);
+    return place && { reads: "left", place };
+  }
+  const before = topicsOf2(present.config);
+  const isSame4 = topicsOf2(desired.config).every(
+    (source) => before.some((old) => old.topic === source.topic && shareBroker(old, source))
+  );
+  const group = consumerGroup(present.pipeline_id, present.options);
+  if (!isSame4 || group !== consumerGroup(desired.pipeline_id, desired.options))
+    return { reads: "anew", topics: beginning(desired) };
+  return { reads: "on", group };
+}
+function rereading(from, to2) {
+  if (!hasConsumerGroup(from.config) || !hasConsumerGroup(to2.config))
+    return { elsewhere: [], added: [], begins: false };
+  return { ...otherTopics(from, to2), ...otherOptions(from, to2) };
+}
+function otherTopics(from, to2) {
+  const [before, after] = [topicsOf2(from.config), topicsOf2(to2.config)];
+  const { elsewhere: elsewhere2, there, left } = movesOf(from.config, to2.config);
+  const removed = removedTopics(from, left, after);
+  return {
+    elsewhere: beginning(to2, elsewhere2),
+    added: beginning(to2, without(there, before)),
+    ...removed !== void 0 && { removed }
+  };
+}
+function movesOf(from, to2) {
+  const [before, after] = [topicsOf2(from), topicsOf2(to2)];
+  const [elsewhere2, there] = partition(after, (now) => before.every((old) => !shareBroker(now, old)));
+  const left = without(before, there).filter((old) => elsewhere2.every(({ topic }) => topic !== old.topic));
+  return { elsewhere: elsewhere2, there, left };
+}
+function leavesUnread({ at: at2, from }, before, after) {
+  if (at2[0] !== "sources" || from === void 0) return false;
+  const { elsewhere: elsewhere2, left } = movesOf(before, after);
+  if (at2.includes("brokers")) return elsewhere2.length > 0;
+  const named7 = [from].flat().map((one2) => isObject(one2) ? one2["topic"] : at2.at(-1) === "topic" ? one2 : void 0);
+  return left.some(({ topic }) => named7.includes(topic));
+}
+function partition(items, isFirst) {
+  return [items.filter(isFirst), items.filter((item5) => !isFirst(item5))];
+}
+function removedTopics({ config, lag = 0, paused, pending_batches }, gone, after) {
+  if (gone.length === 0) return void 0;
+  const ids = new Set(after.map(({ source_id }) => source_id));
+  const isSourceGone = gone.some(({ source_id }) => !ids.has(source_id));
+  return {
+    topics: namesOf(gone),
+    lag: gone.length < topicsOf2(config).length ? 0 : lag,
+    becomesLetters: paused !== void 0 && pending_batches > 0 && isSourceGone
+  };
+}
+function without(sources, others2) {
+  return sources.filter((one2) => !others2.some((other) => other.topic === one2.topic && shareBroker(one2, other)));
+}
+function otherOptions({ config, options }, to2) {
+  const { start, take_over } = to2.options;
+  const begins = start !== options.start || topicsOf2(to2.config).some(
+    (source) => beginsOtherwise(source, config) || adopts(source, to2) !== adopts(source, { options })
+  );
+  const isTaken = take_over !== void 0 && take_over !== options.take_over;
+  return { begins, ...isTaken && { take_over } };
+}
+function adopts({ source_id }, { options }) {
+  return options.sources?.[source_id]?.adopt_group;
+}
+function beginsOtherwise({ topic, consumer_group_initial_offset }, before) {
+  return topicsOf2(before).some((old) => {
+    return old.topic === topic && old.consumer_group_initial_offset !== consumer_group_initial_offset;
+  });
+}
+function shareBroker(a, b3) {
+  const addresses = new Set(a.connection_params.brokers.map(canonicalBroker));
+  return b3.connection_params.brokers.some((broker) => addresses.has(canonicalBroker(broker)));
+}
+function namesOf(sources) {
+  return sources.map(({ topic }) => topic);
+}
+var init_kafka2 = __esm({
+  "reconciler/plan/decide/kafka.ts"() {
+    "use strict";
+    init_language();
+    init_schemas();
+  }
+});
+
 // reconciler/plan/decide/differences.ts
 function differencesOf(desired, { config, options }) {
   const known2 = knownByFile.get(desired);
@@ -35026,24 +35212,29 @@ function withVariables2(found2, desired) {
 function differences3(from, to2) {
   const keyed = dedupSources(to2.config).filter((source) => dedupSources(from.config).includes(source));
   const root = { names: [], at: [], keyed };
-  return [
+  const found2 = [
     ...kindOfSource2(from.config, to2.config, root),
     ...joinOrNone(from.config, to2.config, root),
     ...compare(...comparable2(from.config, to2.config), root),
     ...compare(...withGroups(from, to2), { ...root, names: ["x-sluice"], at: ["x-sluice"] })
   ];
+  return found2.map((one2) => {
+    if (leavesUnread(one2, from.config, to2.config)) return { ...one2, events: "forget" };
+    return one2.at.at(-1) === "topic" ? { ...one2, events: "rows" } : one2;
+  });
 }
 function fieldsOf4(found2) {
   const fields = found2.map(({ at: _at, isHidden: _isHidden, ...field2 }) => field2);
-  return { fields, effect: highest(found2.map(({ effect }) => effect)) };
+  const events = highestEvents(found2.map((one2) => one2.events));
+  return { fields, effect: highest(found2.map(({ effect }) => effect)), events };
 }
 function withGroups(from, to2) {
   const isNamed2 = from.options.consumer_group !== to2.options.consumer_group;
   if (!isNamed2 || !hasConsumerGroup(from.config)) return [from.options, to2.options];
-  const named6 = ({ config, options }) => {
+  const named7 = ({ config, options }) => {
     return { ...options, consumer_group: consumerGroup(config.pipeline_id, options) };
   };
-  return [named6(from), named6(to2)];
+  return [named7(from), named7(to2)];
 }
 function dedupSources(config) {
   return config.transforms.filter(({ type }) => type === "dedup").map(({ source_id }) => source_id);
@@ -35084,7 +35275,8 @@ function compareLists(from, to2, ids, spot) {
   });
   const order3 = [...before.keys()].filter((id) => after.has(id));
   const newOrder = [...after.keys()].filter((id) => before.has(id));
-  return (0, import_node_util10.isDeepStrictEqual)(order3, newOrder) ? found2 : [...found2, difference(order3, newOrder, spot)];
+  if ((0, import_node_util10.isDeepStrictEqual)(order3, newOrder)) return found2;
+  return [...found2, { ...difference(order3, newOrder, spot), events: "same" }];
 }
 function into(spot, name3, position2) {
   return { ...spot, names: [...spot.names, name3], at: [...spot.at, position2] };
@@ -35096,6 +35288,7 @@ function difference(from, to2, spot) {
     path: text4(names5, at2),
     at: at2,
     effect: effectBetween(from, to2, spot),
+    events: eventsBetween(from, to2, spot),
     ...from !== void 0 && { from: before },
     ...to2 !== void 0 && { to: after },
     ...from !== void 0 && to2 !== void 0 && (0, import_node_util10.isDeepStrictEqual)(before, after) && { secret: true },
@@ -35106,8 +35299,11 @@ function effectBetween(from, to2, { names: names5, at: at2, keyed }) {
   const [section, list3, source_id] = names5;
   const isOfTransform = section === "resources" && list3 === "transform";
   const effect = effectOf(at2, { withDedup: isOfTransform && keyed.includes(String(source_id)) });
-  if (to2 === void 0 && isObject(from) && from["type"] === "dedup") return "forget";
   return effect === "refuse" && (from === void 0 || to2 === void 0) ? "restart" : effect;
+}
+function eventsBetween(from, to2, { at: at2 }) {
+  if (to2 === void 0 && isObject(from) && from["type"] === "dedup") return "forget";
+  return eventsOf(at2, to2, from);
 }
 function text4(names5, at2) {
   return names5.map((name3, index) => typeof at2[index] === "number" ? `[${name3}]` : index === 0 ? `${name3}` : `.${name3}`).join("");
@@ -35131,6 +35327,7 @@ var init_differences = __esm({
     init_language();
     init_schemas();
     init_shown();
+    init_kafka2();
     knownByFile = /* @__PURE__ */ new WeakMap();
     identities = [["column_name"], ["type", "source_id"], ["output_name"], ["source_id"], ["name"]];
   }
@@ -35138,7 +35335,7 @@ var init_differences = __esm({
 
 // reconciler/plan/decide/changes.ts
 function nothing3() {
-  return { effect: "none", fields: [], calls: [], after: [] };
+  return { effect: "none", events: "same", fields: [], calls: [], after: [] };
 }
 function about(desired) {
   const { file, line: line2, column } = desired.place([]);
@@ -35307,7 +35504,7 @@ function strayState(desired, { status, intake }) {
   const wish = desired.directives.state;
   const isAskedFor = status === "Running" || status === "Stopped" || status === "Terminated";
   if (!isAskedFor || status === wish || intake === "closed") return void 0;
-  return { path: "x-sluice.state", effect: "none", from: status, to: wish };
+  return { path: "x-sluice.state", effect: "none", events: "same", from: status, to: wish };
 }
 function isDrift(desired, entry3, found2) {
   if (entry3 === void 0 || entry3.changing === true || entry3.applied !== fingerprintOf(desired)) return false;
@@ -35336,9 +35533,9 @@ function corrected(desired, change, drift) {
   if (change.cause === "InTransition") return change;
   if (change.kind === "no-op" || change.kind === "refuse") return { ...change, drift: { ...drift, stance: "report" } };
   if (drift.stance === "correct") return puttingBack(change, drift);
-  const { fields, effect, why: of } = change;
+  const { fields, effect, events, why: of } = change;
   const { times, next: next2 = 0 } = drift;
-  const left = { fields, effect, drift };
+  const left = { fields, effect, events, drift };
   if (drift.stance === "wait")
     return { ...noOp(desired, "Drifted", { code: "DriftWaits", facts: { of, times, next: next2 } }), ...left };
   const why = { code: "DriftFight", facts: { of, times } };
@@ -35364,105 +35561,6 @@ var init_drift = __esm({
     window2 = 36e5;
     firstPause = 3e4;
     corrections = 5;
-  }
-});
-
-// reconciler/plan/decide/kafka.ts
-function topicsOf2({ sources }) {
-  return sources.filter((source) => source.type === "kafka");
-}
-function beginning({ pipeline_id, config, options }, sources = topicsOf2(config)) {
-  const group = consumerGroup(pipeline_id, options);
-  return sources.map(({ topic, source_id, consumer_group_initial_offset }) => {
-    const adopted = adopts({ source_id }, { options });
-    const start = options.start ?? consumer_group_initial_offset;
-    return { topic, group, ...adopted !== void 0 && { adopted }, start };
-  });
-}
-function keptInKafka({
-  pipeline_id,
-  config,
-  options,
-  lag = 0,
-  uncommitted = 0
-}) {
-  if (!hasConsumerGroup(config)) return void 0;
-  return { group: consumerGroup(pipeline_id, options), topics: namesOf(topicsOf2(config)), lag, uncommitted };
-}
-function positionAfter(desired, present) {
-  if (!hasConsumerGroup(desired.config)) {
-    const place = keptInKafka(present);
-    return place && { reads: "left", place };
-  }
-  const before = topicsOf2(present.config);
-  const isSame4 = topicsOf2(desired.config).every(
-    (source) => before.some((old) => old.topic === source.topic && shareBroker(old, source))
-  );
-  const group = consumerGroup(present.pipeline_id, present.options);
-  if (!isSame4 || group !== consumerGroup(desired.pipeline_id, desired.options))
-    return { reads: "anew", topics: beginning(desired) };
-  return { reads: "on", group };
-}
-function rereading(from, to2) {
-  if (!hasConsumerGroup(from.config) || !hasConsumerGroup(to2.config))
-    return { elsewhere: [], added: [], begins: false };
-  return { ...otherTopics(from, to2), ...otherOptions(from, to2) };
-}
-function otherTopics(from, to2) {
-  const [before, after] = [topicsOf2(from.config), topicsOf2(to2.config)];
-  const [elsewhere2, there] = partition(after, (now) => before.every((old) => !shareBroker(now, old)));
-  const left = without(before, there).filter((old) => elsewhere2.every(({ topic }) => topic !== old.topic));
-  const removed = removedTopics(from, left, after);
-  return {
-    elsewhere: beginning(to2, elsewhere2),
-    added: beginning(to2, without(there, before)),
-    ...removed !== void 0 && { removed }
-  };
-}
-function partition(items, isFirst) {
-  return [items.filter(isFirst), items.filter((item5) => !isFirst(item5))];
-}
-function removedTopics({ config, lag = 0, paused, pending_batches }, gone, after) {
-  if (gone.length === 0) return void 0;
-  const ids = new Set(after.map(({ source_id }) => source_id));
-  const isSourceGone = gone.some(({ source_id }) => !ids.has(source_id));
-  return {
-    topics: namesOf(gone),
-    lag: gone.length < topicsOf2(config).length ? 0 : lag,
-    becomesLetters: paused !== void 0 && pending_batches > 0 && isSourceGone
-  };
-}
-function without(sources, others2) {
-  return sources.filter((one2) => !others2.some((other) => other.topic === one2.topic && shareBroker(one2, other)));
-}
-function otherOptions({ config, options }, to2) {
-  const { start, take_over } = to2.options;
-  const begins = start !== options.start || topicsOf2(to2.config).some(
-    (source) => beginsOtherwise(source, config) || adopts(source, to2) !== adopts(source, { options })
-  );
-  const isTaken = take_over !== void 0 && take_over !== options.take_over;
-  return { begins, ...isTaken && { take_over } };
-}
-function adopts({ source_id }, { options }) {
-  return options.sources?.[source_id]?.adopt_group;
-}
-function beginsOtherwise({ topic, consumer_group_initial_offset }, before) {
-  return topicsOf2(before).some((old) => {
-    return old.topic === topic && old.consumer_group_initial_offset !== consumer_group_initial_offset;
-  });
-}
-function shareBroker(a, b3) {
-  const addresses = new Set(a.connection_params.brokers.map(canonicalBroker));
-  return b3.connection_params.brokers.some((broker) => addresses.has(canonicalBroker(broker)));
-}
-function namesOf(sources) {
-  return sources.map(({ topic }) => topic);
-}
-var init_kafka2 = __esm({
-  "reconciler/plan/decide/kafka.ts"() {
-    "use strict";
-    init_language();
-    init_schemas();
   }
 });
 
@@ -35503,7 +35601,7 @@ function rowsOf({ config, join: join15, status }) {
 function memoryLostBy({ kind: kind2, calls, fields }, present) {
   const { pipeline_id, config, options, status } = present;
   const ends2 = kind2 === "delete" || kind2 === "recreate";
-  const forgets = (section) => ends2 || calls.includes("terminate") || fields.some(({ effect, path: path2 }) => effect === "forget" && path2.startsWith(section));
+  const forgets = (section) => ends2 || calls.includes("terminate") || fields.some(({ events, path: path2 }) => events === "forget" && path2.startsWith(section));
   const bringsToken = fields.some(({ path: path2 }) => path2 === "x-sluice.access_token");
   const isGenerated = hasAccessToken(config) && options.access_token === void 0;
   const run = fields.find(({ path: path2 }) => path2 === "x-sluice.take_over")?.to;
@@ -35569,10 +35667,10 @@ function lost(desired, actual, described2, entry3) {
     facts: { ...facts, lost: gone }
   }));
   if (entry3.applied !== fingerprintOf(desired)) return again;
-  const field2 = { path: "x-sluice.state", effect: "forget", to: desired.directives.state };
+  const field2 = { path: "x-sluice.state", effect: "none", events: "forget", to: desired.directives.state };
   if (desired.directives.drift !== "correct")
     return leftAsItIs(desired, [field2], { code: "DeletedInEngine", facts: { lost: gone } });
-  return corrected(desired, { ...again, fields: [field2], effect: "forget" }, driftOf([field2.path], entry3, actual));
+  return corrected(desired, { ...again, fields: [field2], events: "forget" }, driftOf([field2.path], entry3, actual));
 }
 function created(desired, actual, described2, why) {
   const { state } = desired.directives;
@@ -35775,188 +35873,6 @@ var init_ending = __esm({
   }
 });
 
-// reconciler/plan/decide/tables.ts
-function tablesOf(change, present, desired) {
-  if (desired === void 0 || !doesSomething(change)) return [];
-  const { config, options } = desired;
-  const { sink } = config;
-  if (present === void 0 || !isSameTarget(present.config.sink, sink)) {
-    return [{ ...targetOf(sink), by: options.create_table ? "sluice" : "person", statements: creating(sink) }];
-  }
-  return [
-    ...newColumns(present.config.sink, sink, options.alter_table === true),
-    ...otherTypes(present.config.sink, sink)
-  ];
-}
-function isSameTarget(before, after) {
-  return (0, import_node_util11.isDeepStrictEqual)(targetOf(before), targetOf(after));
-}
-function targetOf({ connection_params: { host: host2, database }, table }) {
-  return { host: host2, database, table };
-}
-function newColumns(before, after, isAltered) {
-  const known2 = typesOf(before);
-  const added2 = [...typesOf(after)].flatMap(([name3, type]) => known2.has(name3) ? [] : [{ name: name3, type }]);
-  if (added2.length === 0) return [];
-  const target = targetOf(after);
-  const statements = [addingColumns(target.database, target.table, added2)];
-  return [{ ...target, columns: added2, by: isAltered ? "sluice" : "person", statements }];
-}
-function otherTypes(before, after) {
-  const known2 = typesOf(before);
-  const columns = [...typesOf(after)].flatMap(([name3, type]) => {
-    const old = known2.get(name3);
-    return old === void 0 || old === type ? [] : [{ name: name3, type }];
-  });
-  return columns.length === 0 ? [] : [{ ...targetOf(after), columns, by: "person", statements: [] }];
-}
-function typesOf({ mapping: mapping3 }) {
-  const types2 = configuredTypes(mapping3);
-  return new Map(mapping3.map(({ column_name }, index) => [column_name, types2[index] ?? ""]));
-}
-var import_node_util11;
-var init_tables = __esm({
-  "reconciler/plan/decide/tables.ts"() {
-    "use strict";
-    import_node_util11 = require("node:util");
-    init_language();
-    init_change();
-  }
-});
-
-// reconciler/plan/decide/costs.ts
-function costsOf(change, present, desired) {
-  const { kind: kind2, pipeline_id } = change;
-  if (!doesSomething(change)) return [];
-  if (kind2 === "create") return tokenMade(desired);
-  if (present === void 0) return [];
-  if (kind2 === "delete") return endOf2(pipeline_id, present);
-  if (desired === void 0) return [];
-  if (kind2 === "recreate") {
-    return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }, ...joinDropped(present)];
-  }
-  return [...pauseOf(change, present), ...endingsOf(change, present), ...editOf(change, present, desired.config)];
-}
-function nonZero(figures2) {
-  const known2 = Object.entries(figures2).filter(([, value]) => typeof value === "number" && value > 0);
-  return Object.fromEntries(known2);
-}
-function tokenMade(desired) {
-  if (desired === void 0 || !hasAccessToken(desired.config)) return [];
-  const { pipeline_id, options } = desired;
-  return options.access_token === void 0 ? [{ code: "TokenMade", facts: { pipeline_id } }] : [];
-}
-function endOf2(pipeline_id, present) {
-  const { config, status, dead_letters: count } = present;
-  const isDropped = status === "Terminated";
-  return [
-    ...joinDropped(present),
-    ...isPushed(config) && !isDropped ? [sendersRefused] : [],
-    ...isDropped ? [] : [{ code: "DeadLettersFirst", facts: { pipeline_id, ...nonZero({ count }) } }]
-  ];
-}
-function joinDropped({ config, status, join: join15 }, rows) {
-  if (config.join === void 0 || status === "Terminated") return [];
-  return [{ code: "JoinDropped", facts: nonZero({ events: join15?.events, rows }) }];
-}
-function pauseOf({ calls }, present) {
-  const { config, status } = present;
-  if (status !== "Running") return [];
-  if (!calls.includes("stop")) return calls.includes("terminate") ? [] : [{ code: "AppliedLive", facts: {} }];
-  if (!calls.includes("resume")) return [];
-  const writes = unwrittenOf(present);
-  const isWriting = writes.held !== 0 || writes.pending_batches > 0 || writes.rows !== void 0;
-  return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...isWriting && { writes } } }];
-}
-function endingsOf({ calls }, present) {
-  const { config, status, held: held2, lag, join: join15 } = present;
-  const dropped2 = calls.includes("terminate") ? joinDropped(present, join15?.rows) : [];
-  if (status !== "Running" || calls.includes("resume")) return dropped2;
-  if (calls.includes("terminate") && isPushed(config))
-    return [{ code: "EventsDropped", facts: nonZero({ held: held2 }) }, sendersRefused];
-  const isStopped = calls.includes("stop") || calls.includes("terminate");
-  return isStopped && !isPushed(config) ? [...dropped2, { code: "ReadingStops", facts: nonZero({ lag }) }] : dropped2;
-}
-function editOf({ fields }, { config: from, keys: keys2, join: join15 }, to2) {
-  if (fields.length === 0) return [];
-  return [
-    ...dedupCosts(from, to2, keys2),
-    ...joinCosts(from, to2, join15?.events),
-    ...expressionCosts(from, to2),
-    ...fieldCosts(from, to2),
-    ...targetCosts(from, to2)
-  ];
-}
-function dedupCosts(from, to2, keys2) {
-  const [before, after] = [dedupsOf(from), dedupsOf(to2)];
-  const ids = [.../* @__PURE__ */ new Set([...before.keys(), ...after.keys()])];
-  const figure2 = before.size === 1 ? nonZero({ keys: keys2 }) : {};
-  return ids.flatMap((source_id) => dedupCost(source_id, before.get(source_id), after.get(source_id), figure2));
-}
-function dedupsOf({ transforms }) {
-  return new Map(transforms.flatMap((one2) => one2.type === "dedup" ? [[one2.source_id, one2]] : []));
-}
-function dedupCost(source_id, before, after, figure2) {
-  const [from, to2] = [before?.config.time_window ?? "", after?.config.time_window ?? ""];
-  if (before === void 0) return [{ code: "DedupBegins", facts: { source_id, window: to2 } }];
-  if (after === void 0) return [{ code: "DedupEnds", facts: { source_id, window: from, ...figure2 } }];
-  if (String(before.config.key) !== String(after.config.key))
-    return [{ code: "DedupForgets", facts: { source_id, window: from, ...figure2 } }];
-  return from === to2 ? [] : [{ code: "WindowChanges", facts: { source_id, from, to: to2 } }];
-}
-function joinCosts({ join: from }, { join: to2 }, events) {
-  if (from === void 0 || to2 === void 0) return [];
-  const keepsSides = (0, import_node_util12.isDeepStrictEqual)([from.left_source, from.right_source], [to2.left_source, to2.right_source]);
-  return keepsSides ? [] : [{ code: "JoinForgets", facts: nonZero({ events }) }];
-}
-function expressionCosts(from, to2) {
-  const types2 = ["filter", "stateless"];
-  const ids = new Set([...from.transforms, ...to2.transforms].map(({ source_id }) => source_id));
-  return types2.flatMap(
-    (type) => [...ids].flatMap((source_id) => {
-      const [before, after] = [from, to2].map((config) => textOf4(config, type, source_id));
-      return before === after ? [] : [{ code: "ExpressionChanges", facts: { source_id, type } }];
-    })
-  );
-}
-function textOf4({ transforms }, type, source_id) {
-  const found2 = transforms.find((one2) => one2.type === type && one2.source_id === source_id);
-  return found2 && JSON.stringify(found2.config);
-}
-function fieldCosts(from, to2) {
-  const before = new Map(from.sources.map((source) => [source.source_id, declaredBy(source)]));
-  return to2.sources.flatMap((source) => {
-    const { source_id } = source;
-    const known2 = before.get(source_id);
-    if (known2 === void 0) return [];
-    const types2 = new Map(known2.map(({ name: name3, type }) => [name3, type]));
-    const fields = declaredBy(source).flatMap(({ name: name3, type }) => types2.get(name3) === type ? [] : [name3]);
-    return fields.length === 0 ? [] : [{ code: "FieldsDemanded", facts: { source_id, fields } }];
-  });
-}
-function declaredBy(source) {
-  return "schema_fields" in source ? source.schema_fields : [];
-}
-function targetCosts({ sink: from }, { sink: to2 }) {
-  const [before, after] = [targetOf(from), targetOf(to2)];
-  if (!(0, import_node_util12.isDeepStrictEqual)(before, after)) return [{ code: "TargetChanges", facts: { from: before, to: after } }];
-  const names5 = new Set(to2.mapping.map(({ column_name }) => column_name));
-  const columns = from.mapping.map(({ column_name }) => column_name).filter((name3) => !names5.has(name3));
-  return columns.length === 0 ? [] : [{ code: "ColumnsLeft", facts: { columns } }];
-}
-var import_node_util12, sendersRefused;
-var init_costs = __esm({
-  "reconciler/plan/decide/costs.ts"() {
-    "use strict";
-    import_node_util12 = require("node:util");
-    init_language();
-    init_change();
-    init_ending();
-    init_tables();
-    sendersRefused = { code: "SendersRefused", facts: {} };
-  }
-});
-
 // reconciler/plan/decide/edition.ts
 function edition(desired, present, found2) {
   const edit = found2.some(({ effect }) => effect !== "hot");
@@ -36052,6 +35968,40 @@ var init_edition = __esm({
   }
 });
 
+// reconciler/plan/level.ts
+function levelOf(change) {
+  if (change.kind === "refuse" || change.cause === "InvalidFile") return "refuse";
+  if (!doesSomething(change)) return "none";
+  const { kind: kind2, calls, events } = change;
+  if (kind2 === "delete" || kind2 === "recreate" || calls.includes("terminate")) return "delete";
+  if (events === "forget" || (change.irreversible ?? []).length > 0) return "forget";
+  if (events === "rows") return "rows";
+  return kind2 !== "create" && calls.includes("stop") ? "restart" : "change";
+}
+function levelOfField({ effect, events }) {
+  if (effect === "refuse") return "refuse";
+  if (events !== "same") return events;
+  return effect === "hot" ? "change" : effect;
+}
+function gravest(changes, errors) {
+  const found2 = changes.map(({ level }) => level);
+  return highest2(errors.length > 0 ? [...found2, "refuse"] : found2);
+}
+function highest2(found2) {
+  return levels[Math.max(0, ...found2.map((level) => levels.indexOf(level)))] ?? "none";
+}
+function isAsGrave(level, limit2) {
+  return limit2 !== "none" && levels.indexOf(level) >= levels.indexOf(limit2);
+}
+var levels;
+var init_level = __esm({
+  "reconciler/plan/level.ts"() {
+    "use strict";
+    init_change();
+    levels = ["none", "change", "restart", "rows", "forget", "delete", "refuse"];
+  }
+});
+
 // reconciler/plan/decide/refusals.ts
 function immutable(desired, present, found2, { path: path2, from, to: to2, at: at2 }) {
   const reads = hasConsumerGroup(desired.config);
@@ -36118,8 +36068,8 @@ function desiredChange(desired, actual, described2) {
 }
 function suspended(desired, waiting) {
   if (waiting.kind === "no-op") return noOp(desired, "Suspended", { code: "SuspendedByFile", facts: {} });
-  const { fields, effect, why: waits } = waiting;
-  return { ...noOp(desired, "Suspended", { code: "SuspendedByFile", facts: { waits } }), fields, effect };
+  const { fields, effect, events, why: waits } = waiting;
+  return { ...noOp(desired, "Suspended", { code: "SuspendedByFile", facts: { waits } }), fields, effect, events };
 }
 function meanwhile(desired, present, entry3, { wish, isStopping, isEnding }) {
   const inProgress = noOp(desired, "InProgress", { code: "InProgress", facts: {} });
@@ -36180,8 +36130,8 @@ function adoption(desired, present, found2) {
   if (!doesSomething(change)) return change;
   return { ...change, cause: "Adopted", why: { code: "Adopted", facts: { of: change.why } }, fields };
 }
-function notAdopted(desired, { calls, effect }, fields, found2) {
-  const facts = { paths: fields.map(({ path: path2 }) => path2), calls, effect };
+function notAdopted(desired, change, fields, found2) {
+  const facts = { paths: fields.map(({ path: path2 }) => path2), calls: change.calls, level: levelOf(change) };
   return { ...refusal(desired, "NotAdopted", { code: "NotAdopted", facts }, found2), fields };
 }
 var init_desired_change = __esm({
@@ -36190,6 +36140,7 @@ var init_desired_change = __esm({
     init_fingerprint();
     init_calls2();
     init_change();
+    init_level();
     init_changes();
     init_creation();
     init_differences();
@@ -36348,7 +36299,7 @@ function deletion(present, { file }) {
     return { ...gone, kind: "refuse", cause: hindrance.cause, why: why2 };
   }
   const why = { code: "FileRemoved", facts: { file, ...effectOfDeletion(present) } };
-  return { ...gone, kind: "delete", cause: "FileRemoved", effect: "forget", why, calls: step.calls };
+  return { ...gone, kind: "delete", cause: "FileRemoved", events: "forget", why, calls: step.calls };
 }
 var init_removal = __esm({
   "reconciler/plan/decide/removal.ts"() {
@@ -36454,38 +36405,8 @@ var init_decide = __esm({
   "reconciler/plan/decide/index.ts"() {
     "use strict";
     init_changes();
-    init_costs();
     init_not_read();
     init_plan();
-    init_tables();
-  }
-});
-
-// reconciler/plan/level.ts
-function levelOf(change) {
-  if (change.kind === "refuse" || change.cause === "InvalidFile") return "refuse";
-  if (!doesSomething(change)) return "none";
-  const { kind: kind2, calls, effect } = change;
-  if (kind2 === "delete" || kind2 === "recreate" || calls.includes("terminate")) return "delete";
-  if (effect === "forget" || (change.irreversible ?? []).length > 0) return "forget";
-  return kind2 !== "create" && calls.includes("stop") ? "restart" : "change";
-}
-function gravest(changes, errors) {
-  const found2 = changes.map(({ level }) => level);
-  return highest2(errors.length > 0 ? [...found2, "refuse"] : found2);
-}
-function highest2(found2) {
-  return levels[Math.max(0, ...found2.map((level) => levels.indexOf(level)))] ?? "none";
-}
-function isAsGrave(level, limit2) {
-  return limit2 !== "none" && levels.indexOf(level) >= levels.indexOf(limit2);
-}
-var levels;
-var init_level = __esm({
-  "reconciler/plan/level.ts"() {
-    "use strict";
-    init_change();
-    levels = ["none", "change", "restart", "forget", "delete", "refuse"];
   }
 });
 
@@ -36605,7 +36526,7 @@ function leftAlone(change, hold) {
   }
   if (change.kind !== "delete") return change;
   const { replaces: _replaces, irreversible: _irreversible, ...rest } = change;
-  return suspendedBy(hold, { ...rest, effect: "none", fields: [] }, change.why);
+  return suspendedBy(hold, { ...rest, effect: "none", events: "same", fields: [] }, change.why);
 }
 function suspendedBy(hold, change, waits) {
   const { pipeline_id } = change;
@@ -36633,6 +36554,278 @@ var init_held_plan = __esm({
   }
 });
 
+// reconciler/plan/costs/tables.ts
+function tablesOf(change, present, desired) {
+  if (desired === void 0 || !doesSomething(change)) return [];
+  const { config, options } = desired;
+  const { sink } = config;
+  if (present === void 0 || !isSameTarget(present.config.sink, sink)) {
+    return [{ ...targetOf(sink), by: options.create_table ? "sluice" : "person", statements: creating(sink) }];
+  }
+  return [
+    ...newColumns(present.config.sink, sink, options.alter_table === true),
+    ...otherTypes(present.config.sink, sink)
+  ];
+}
+function isSameTarget(before, after) {
+  return (0, import_node_util11.isDeepStrictEqual)(targetOf(before), targetOf(after));
+}
+function targetOf({ connection_params: { host: host2, database }, table }) {
+  return { host: host2, database, table };
+}
+function newColumns(before, after, isAltered) {
+  const known2 = typesOf(before);
+  const added2 = [...typesOf(after)].flatMap(([name3, type]) => known2.has(name3) ? [] : [{ name: name3, type }]);
+  if (added2.length === 0) return [];
+  const target = targetOf(after);
+  const statements = [addingColumns(target.database, target.table, added2)];
+  return [{ ...target, columns: added2, by: isAltered ? "sluice" : "person", statements }];
+}
+function otherTypes(before, after) {
+  const known2 = typesOf(before);
+  const columns = [...typesOf(after)].flatMap(([name3, type]) => {
+    const old = known2.get(name3);
+    return old === void 0 || old === type ? [] : [{ name: name3, type }];
+  });
+  return columns.length === 0 ? [] : [{ ...targetOf(after), columns, by: "person", statements: [] }];
+}
+function typesOf({ mapping: mapping3 }) {
+  const types2 = configuredTypes(mapping3);
+  return new Map(mapping3.map(({ column_name }, index) => [column_name, types2[index] ?? ""]));
+}
+var import_node_util11;
+var init_tables = __esm({
+  "reconciler/plan/costs/tables.ts"() {
+    "use strict";
+    import_node_util11 = require("node:util");
+    init_language();
+    init_change();
+  }
+});
+
+// reconciler/plan/costs/event-costs.ts
+function eventCosts({ fields }, present, { config: to2, options }) {
+  const { config: from, keys: keys2, join: join15, lag } = present;
+  if (fields.length === 0) return [];
+  return [
+    ...unreadCosts(from, to2, lag),
+    ...optionCosts(present.options, options),
+    ...dedupCosts(from, to2, keys2),
+    ...joinCosts(from, to2, join15?.events),
+    ...sourceCosts(from, to2),
+    ...expressionCosts(from, to2),
+    ...fieldCosts(from, to2),
+    ...targetCosts(from, to2)
+  ];
+}
+function nonZero(figures2) {
+  const known2 = Object.entries(figures2).filter(([, value]) => typeof value === "number" && value > 0);
+  return Object.fromEntries(known2);
+}
+function unreadCosts(from, to2, lag) {
+  const { left, elsewhere: elsewhere2 } = movesOf(from, to2);
+  const topics = namesOf(left);
+  const isAll = left.length === topicsOf2(from).length;
+  const known2 = lag !== void 0 && (isAll || lag === 0) ? { lag } : {};
+  const before = new Set(namesOf(topicsOf2(from)));
+  const moved5 = namesOf(elsewhere2).filter((topic) => before.has(topic));
+  return [
+    ...topics.length === 0 ? [] : [{ code: "TopicsLeft", facts: { topics, ...known2 } }],
+    ...moved5.length === 0 ? [] : [{ code: "BrokersChange", facts: { topics: moved5 } }]
+  ];
+}
+function optionCosts(from, to2) {
+  const asked2 = optionsAsked.filter(([name3, value]) => to2[name3] === value && from[name3] !== value);
+  const [before, after] = [from, to2].map(({ null: of = "default" }) => of);
+  const run = to2.take_over === from.take_over ? void 0 : to2.take_over;
+  return [
+    ...asked2.map(([, , cost]) => cost),
+    ...run === void 0 ? [] : [{ code: "TakenOver", facts: { run } }],
+    ...before === after ? [] : [{ code: "NullChanges", facts: { to: after } }],
+    ...tombstoneCosts(from, to2)
+  ];
+}
+function tombstoneCosts({ sources: from = {} }, { sources: to2 = {} }) {
+  const ids = [.../* @__PURE__ */ new Set([...Object.keys(from), ...Object.keys(to2)])];
+  return ids.flatMap((source_id) => {
+    const [before, after] = [from, to2].map((one2) => one2[source_id]?.on_tombstone === "dead_letter");
+    return before === after ? [] : [{ code: "TombstonesChange", facts: { source_id, kept: after === true } }];
+  });
+}
+function dedupCosts(from, to2, keys2) {
+  const [before, after] = [dedupsOf(from), dedupsOf(to2)];
+  const ids = [.../* @__PURE__ */ new Set([...before.keys(), ...after.keys()])];
+  const figure2 = before.size === 1 ? nonZero({ keys: keys2 }) : {};
+  return ids.flatMap((source_id) => dedupCost(source_id, before.get(source_id), after.get(source_id), figure2));
+}
+function dedupsOf({ transforms }) {
+  return new Map(transforms.flatMap((one2) => one2.type === "dedup" ? [[one2.source_id, one2]] : []));
+}
+function dedupCost(source_id, before, after, figure2) {
+  const [from, to2] = [before?.config.time_window ?? "", after?.config.time_window ?? ""];
+  if (before === void 0) return [{ code: "DedupBegins", facts: { source_id, window: to2 } }];
+  if (after === void 0) return [{ code: "DedupEnds", facts: { source_id, window: from, ...figure2 } }];
+  if (String(before.config.key) !== String(after.config.key))
+    return [{ code: "DedupForgets", facts: { source_id, window: from, ...figure2 } }];
+  return from === to2 ? [] : [{ code: "WindowChanges", facts: { source_id, from, to: to2 } }];
+}
+function joinCosts({ join: from }, { join: to2 }, events) {
+  if (from === void 0 || to2 === void 0) return [];
+  const keepsSides = (0, import_node_util12.isDeepStrictEqual)([from.left_source, from.right_source], [to2.left_source, to2.right_source]);
+  const [before, after] = [from, to2].map((join15) => join15.output_fields.map((field2) => JSON.stringify(field2)).toSorted());
+  return [
+    ...keepsSides ? [] : [{ code: "JoinForgets", facts: nonZero({ events }) }],
+    ...(0, import_node_util12.isDeepStrictEqual)(before, after) ? [] : [{ code: "JoinOutputs", facts: {} }]
+  ];
+}
+function sourceCosts(from, to2) {
+  const before = from.sources.map(originOf3);
+  const sources = to2.sources.map(originOf3).filter((name3) => !before.includes(name3));
+  return sources.length === 0 ? [] : [{ code: "SourcesBegin", facts: { sources } }];
+}
+function originOf3(source) {
+  return source.type === "kafka" ? source.topic : source.type;
+}
+function expressionCosts(from, to2) {
+  const types2 = ["filter", "stateless"];
+  const ids = new Set([...from.transforms, ...to2.transforms].map(({ source_id }) => source_id));
+  return types2.flatMap(
+    (type) => [...ids].flatMap((source_id) => {
+      const [before, after] = [from, to2].map((config) => textOf4(config, type, source_id));
+      return before === after ? [] : [{ code: "ExpressionChanges", facts: { source_id, type } }];
+    })
+  );
+}
+function textOf4({ transforms }, type, source_id) {
+  const found2 = transforms.find((one2) => one2.type === type && one2.source_id === source_id);
+  const outputs3 = found2?.type === "stateless" ? found2.config.transforms.map((one2) => JSON.stringify(one2)) : void 0;
+  return found2 && JSON.stringify(outputs3?.toSorted() ?? found2.config);
+}
+function fieldCosts(from, to2) {
+  const before = new Map(from.sources.map((source) => [source.source_id, declaredBy(source)]));
+  return to2.sources.flatMap((source) => {
+    const { source_id } = source;
+    const [known2, now] = [before.get(source_id), declaredBy(source)];
+    return known2 === void 0 ? [] : fieldCostsOf(source_id, known2, now);
+  });
+}
+function fieldCostsOf(source_id, known2, now) {
+  const isRetyped = ({ name: name3, type }) => known2.find((old) => old.name === name3)?.type !== type;
+  const demanded = named6(
+    now.filter((one2) => isDemandedOf([one2], one2.name) && (isRetyped(one2) || !isDemandedOf(known2, one2.name)))
+  );
+  const typed3 = named6(now.filter((one2) => one2.required === false && isRetyped(one2)));
+  const freed = named6(known2.filter(({ name: name3 }) => isDemandedOf(known2, name3) && !isDemandedOf(now, name3)));
+  return [
+    ...demanded.length === 0 ? [] : [{ code: "FieldsDemanded", facts: { source_id, fields: demanded } }],
+    ...typed3.length === 0 ? [] : [{ code: "FieldsTyped", facts: { source_id, fields: typed3 } }],
+    ...freed.length === 0 ? [] : [{ code: "FieldsFreed", facts: { source_id, fields: freed } }]
+  ];
+}
+function isDemandedOf(fields, name3) {
+  return fields.some((one2) => one2.name === name3 && one2.required !== false);
+}
+function named6(fields) {
+  return fields.map(({ name: name3 }) => name3);
+}
+function declaredBy(source) {
+  return "schema_fields" in source ? source.schema_fields : [];
+}
+function targetCosts({ sink: from }, { sink: to2 }) {
+  const [before, after] = [targetOf(from), targetOf(to2)];
+  if (!(0, import_node_util12.isDeepStrictEqual)(before, after)) return [{ code: "TargetChanges", facts: { from: before, to: after } }];
+  const [ports, others2] = [from, to2].map(({ connection_params: { port, http_port } }) => [port, http_port]);
+  return [
+    ...(0, import_node_util12.isDeepStrictEqual)(ports, others2) ? [] : [{ code: "PortChanges", facts: { host: after.host } }],
+    ...columnCosts(from, to2)
+  ];
+}
+function columnCosts(from, to2) {
+  const [before, after] = [from, to2].map(({ mapping: mapping3 }) => new Map(mapping3.map((one2) => [one2.column_name, one2])));
+  const left = [...before.keys()].filter((column) => !after.has(column));
+  const filled = [...after.keys()].filter((column) => !(0, import_node_util12.isDeepStrictEqual)(before.get(column), after.get(column)));
+  return [
+    ...filled.length === 0 ? [] : [{ code: "ColumnsFilled", facts: { columns: filled } }],
+    ...left.length === 0 ? [] : [{ code: "ColumnsLeft", facts: { columns: left } }]
+  ];
+}
+var import_node_util12, optionsAsked;
+var init_event_costs = __esm({
+  "reconciler/plan/costs/event-costs.ts"() {
+    "use strict";
+    import_node_util12 = require("node:util");
+    init_kafka2();
+    init_tables();
+    optionsAsked = [
+      ["on_lost", "skip", { code: "LostSkipped", facts: {} }],
+      ["on_uncertain", "skip", { code: "UncertainSkipped", facts: {} }],
+      ["on_view_error", "skip", { code: "ViewSkipped", facts: {} }],
+      ["on_uncertain", "insert", { code: "UncertainSent", facts: {} }]
+    ];
+  }
+});
+
+// reconciler/plan/costs/costs.ts
+function costsOf(change, present, desired) {
+  const { kind: kind2, pipeline_id } = change;
+  if (!doesSomething(change)) return [];
+  if (kind2 === "create") return tokenMade(desired);
+  if (present === void 0) return [];
+  if (kind2 === "delete") return endOf2(pipeline_id, present);
+  if (desired === void 0) return [];
+  if (kind2 === "recreate") {
+    return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }, ...joinDropped(present)];
+  }
+  return [...eventCosts(change, present, desired), ...endingsOf(change, present), ...pauseOf(change, present)];
+}
+function tokenMade(desired) {
+  if (desired === void 0 || !hasAccessToken(desired.config)) return [];
+  const { pipeline_id, options } = desired;
+  return options.access_token === void 0 ? [{ code: "TokenMade", facts: { pipeline_id } }] : [];
+}
+function endOf2(pipeline_id, present) {
+  const { config, status, dead_letters: count } = present;
+  const isDropped = status === "Terminated";
+  return [
+    ...joinDropped(present),
+    ...isPushed(config) && !isDropped ? [sendersRefused] : [],
+    ...isDropped ? [] : [{ code: "DeadLettersFirst", facts: { pipeline_id, ...nonZero({ count }) } }]
+  ];
+}
+function joinDropped({ config, status, join: join15 }, rows) {
+  if (config.join === void 0 || status === "Terminated") return [];
+  return [{ code: "JoinDropped", facts: nonZero({ events: join15?.events, rows }) }];
+}
+function pauseOf({ calls }, present) {
+  const { config, status } = present;
+  if (status !== "Running") return [];
+  if (!calls.includes("stop")) return calls.includes("terminate") ? [] : [{ code: "AppliedLive", facts: {} }];
+  if (!calls.includes("resume")) return [];
+  const writes = unwrittenOf(present);
+  const isWriting = writes.held !== 0 || writes.pending_batches > 0 || writes.rows !== void 0;
+  return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...isWriting && { writes } } }];
+}
+function endingsOf({ calls }, present) {
+  const { config, status, held: held2, lag, join: join15 } = present;
+  const dropped2 = calls.includes("terminate") ? joinDropped(present, join15?.rows) : [];
+  if (status !== "Running" || calls.includes("resume")) return dropped2;
+  if (calls.includes("terminate") && isPushed(config))
+    return [{ code: "EventsDropped", facts: nonZero({ held: held2 }) }, sendersRefused];
+  const isStopped = calls.includes("stop") || calls.includes("terminate");
+  return isStopped && !isPushed(config) ? [...dropped2, { code: "ReadingStops", facts: nonZero({ lag }) }] : dropped2;
+}
+var sendersRefused;
+var init_costs = __esm({
+  "reconciler/plan/costs/costs.ts"() {
+    "use strict";
+    init_language();
+    init_change();
+    init_ending();
+    init_event_costs();
+    sendersRefused = { code: "SendersRefused", facts: {} };
+  }
+});
+
 // reconciler/preview/assumed.ts
 function assumedState(pipelines, limit2) {
   const owned = /* @__PURE__ */ Object.create(null);
@@ -36647,7 +36840,7 @@ function assumedState(pipelines, limit2) {
 }
 function assumed({ pipeline_id, config, options, directives: { state } }) {
   const nothing4 = { held: 0, pending_batches: 0, dead_letters: 0 };
-  const position2 = hasConsumerGroup(config) ? { lag: 0, uncommitted: 0 } : {};
+  const position2 = hasConsumerGroup(config) ? { uncommitted: 0 } : {};
   const join15 = config.join === void 0 ? {} : { join: { rows: 0 } };
   return { pipeline_id, config, options, status: state, ...nothing4, ...position2, ...join15 };
 }
@@ -36832,8 +37025,13 @@ function previewed(change, actual, old, now) {
     costs: costsOf(change, present, desired),
     tables: tablesOf(change, present, desired),
     directives: directivesBetween(old.get(pipeline_id), desired),
-    ...doesSomething(change) && { approval: approvalOf(change, present, desired) }
+    ...doesSomething(change) && { approval: approvalOf(change, present, desired) },
+    ...sidesOf2(change, present, desired)
   };
+}
+function sidesOf2(change, before, after) {
+  if (!doesSomething(change) || change.events === "same" || before === void 0 || after === void 0) return {};
+  return { sides: { before, after } };
 }
 function isShown2({ change: { kind: kind2, why }, directives }) {
   if (kind2 !== "no-op" || directives.length > 0) return true;
@@ -36844,7 +37042,7 @@ function directivesBetween(before, after) {
   if (before === void 0 || after === void 0) return [];
   return compared2.flatMap((name3) => {
     const [from, to2] = [before.directives[name3], after.directives[name3]];
-    return (0, import_node_util13.isDeepStrictEqual)(from, to2) ? [] : [{ path: `x-sluice.${name3}`, effect: "none", from, to: to2 }];
+    return (0, import_node_util13.isDeepStrictEqual)(from, to2) ? [] : [{ path: `x-sluice.${name3}`, effect: "none", events: "same", from, to: to2 }];
   });
 }
 function moves(old, now) {
@@ -36867,6 +37065,8 @@ var init_preview = __esm({
     init_change();
     init_approval();
     init_held_plan();
+    init_costs();
+    init_tables();
     init_decide();
     init_assumed();
     init_level();
@@ -42569,8 +42769,8 @@ function addedText(columns) {
 }
 function recreationText({ path: path2, writes, losses, position: position2, isDrifted }) {
   const lost2 = losses.map((loss) => lossText(loss)).join(", ");
-  const loses = lost2 === "" ? "nothing is lost" : `lost: ${lost2}`;
-  const anew = `the pipeline is recreated${writtenFirst(writes)}; ${loses}${positionText(position2)}`;
+  const loses = lost2 === "" ? "" : `; lost: ${lost2}`;
+  const anew = `the pipeline is recreated${writtenFirst(writes)}${loses}${positionText(position2)}`;
   return `${triggerText({ ending: "recreate", path: path2 })}: ${anew}${alsoText(isDrifted)}`;
 }
 function alsoText(isDrifted) {
@@ -42591,8 +42791,8 @@ function immutableText({ path: path2, from, to: to2, reads, recreation_loses }) 
   const values3 = `${JSON.stringify(from)} to ${JSON.stringify(to2)}`;
   return `${path2} cannot change after creation, and was changed from ${values3}: the pipeline runs on unchanged. Ways out: restore the old value; or give the new config to a new pipeline with another pipeline_id${another}; or set x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without ` + lossNames(recreation_loses);
 }
-function notAdoptedText({ paths, calls, effect }) {
-  const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${effect === "none" ? "" : ` (${effect})`}`;
+function notAdoptedText({ paths, calls, level }) {
+  const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${level === "none" ? "" : ` (${level})`}`;
   return `a pipeline with this pipeline_id exists already and was not created from this source; ${firstOf2(paths)} ${paths.length > 1 ? "differ" : "differs"}: it runs on unchanged. Ways out: set x-sluice.adopt: true, which changes it to match the file${way}; or change the file to match what runs, which adopts it as it is; or choose another pipeline_id`;
 }
 function idText({ file, from, to: to2, isReader }) {
@@ -42744,24 +42944,43 @@ function tableText({ columns, by, statements, ...target }) {
 function nameOf3({ host: host2, database, table }) {
   return `${database}.${table} on ${host2}`;
 }
-var sentences2;
+var sentences2, nulls;
 var init_costs2 = __esm({
   "reconciler/plan/render/costs.ts"() {
     "use strict";
     init_schemas();
+    init_kafka3();
     init_losses2();
     init_words();
     sentences2 = {
+      TopicsLeft: ({ topics, lag }) => {
+        const unread2 = lag === 0 ? `what comes to ${topicsText(topics)} before it stops` : `what is not read yet of ${topicsText(topics)}${figure(lag, "offset")}`;
+        return `${unread2} stays unread, and so does what comes there later`;
+      },
+      BrokersChange: ({ topics }) => `if the new brokers are another cluster, what is not read yet of ${topicsText(topics)} at the old ones stays unread`,
+      LostSkipped: () => "events that are gone from their source before they are read are left out and counted, where it paused before",
+      UncertainSkipped: () => "a batch of which it is not known whether it was written counts as written from then on: its rows may be missing",
+      UncertainSent: () => "a batch of which it is not known whether it was written is sent again from then on: its rows may be in the table twice",
+      ViewSkipped: () => "where a materialized view refuses rows, they are left out there and counted, where it paused before",
+      TakenOver: ({ run }) => `it goes on at the offsets that run ${run} committed: prepared batches below them are given up, and repeats of events of that run pass once`,
+      NullChanges: ({ to: to2 }) => `for a field that is null or absent, a column that is not Nullable ${nulls[to2]} from then on`,
+      TombstonesChange: ({ source_id, kept: kept2 }) => `records of ${source_id} with a null value ${kept2 ? "become dead letters" : "are skipped and counted"} from then on`,
+      SourcesBegin: ({ sources }) => `events of ${someOf(sources)} are taken from then on`,
       AppliedLive: () => "is applied while the pipeline runs",
       Drains: ({ waits, writes }) => `drains, about a second: it writes what it has read${writes === void 0 ? "" : ` (${holdingsText({ ...writes, dead_letters: 0 })})`}, and goes on with the new config; events wait in ${waits === "stream" ? "its stream" : "the topic"} meanwhile`,
       DedupForgets: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} forgets its window${figure(keys2, "key")}: repeats of the last ${shortDuration(window3)} pass once`,
       DedupEnds: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} ends${figure(keys2, "key")}: repeats, which were dropped within ${shortDuration(window3)}, are written from then on`,
       DedupBegins: ({ source_id, window: window3 }) => `dedup of ${source_id} begins with an empty window of ${shortDuration(window3)}: a repeat of an earlier event passes once`,
       JoinForgets: ({ events }) => `the join forgets what it buffers${figure(events, "event")}: left events that wait get no row, and others match only right events that come from then on`,
+      JoinOutputs: () => "the join makes other events from then on; rows that are written stay as they are",
       JoinDropped: ({ events, rows }) => `what the join buffers${figure(events, "event")} is dropped${rows === void 0 ? "" : `, and so are rows of it${figure(rows, "row")} that are in no prepared batch`}`,
       WindowChanges: ({ source_id, from, to: to2 }) => `dedup of ${source_id} remembers new keys for ${shortDuration(to2)}, and those that it has for ${shortDuration(from)} as before`,
       ExpressionChanges: ({ source_id, type }) => type === "filter" ? `the filter of ${source_id} keeps other events from then on; rows that are written stay as they are` : `the stateless transform of ${source_id} makes other events from then on; rows that are written stay as they are`,
       FieldsDemanded: ({ source_id, fields }) => `events of ${source_id} become dead letters where ${someOf(fields)} ${fields.length === 1 ? "is missing, null or of another type" : "are missing, null or of other types"}`,
+      FieldsTyped: ({ source_id, fields }) => `events of ${source_id} become dead letters where ${someOf(fields)} ${fields.length === 1 ? "is" : "are"} of another type`,
+      FieldsFreed: ({ source_id, fields }) => `events of ${source_id} become rows where ${someOf(fields)} ${fields.length === 1 ? "is" : "are"} missing or null, which were dead letters`,
+      PortChanges: ({ host: host2 }) => `rows go to another port of ${host2} from then on, which may be another server`,
+      ColumnsFilled: ({ columns }) => `${someOf(columns)} ${columns.length === 1 ? "is" : "are"} filled in another way from then on; rows that are written stay as they are`,
       TargetChanges: ({ from, to: to2 }) => `rows go to ${nameOf3(to2)} from then on; those in ${nameOf3(from)} stay there`,
       ColumnsLeft: ({ columns }) => `${someOf(columns)} ${columns.length === 1 ? "is" : "are"} no longer written: new rows have the default there`,
       SendersRefused: () => "events that are sent to it are refused from then on",
@@ -42770,6 +42989,11 @@ var init_costs2 = __esm({
       ReadingStops: ({ lag }) => `reading stops${lag === void 0 ? "" : ` at a lag of ${lag}`}: events wait in the topic, as long as that keeps them`,
       EventsDropped: ({ held: held2 }) => `accepted events${figure(held2, "event")} are dropped, unless they are written or in a prepared batch`,
       DeadLettersDropped: ({ count }) => `its dead letters${figure(count, "dead letter")} are dropped; accepted events are written first`
+    };
+    nulls = {
+      default: "stores its DEFAULT, or else a zero,",
+      zero: "stores a zero",
+      reject: "takes nothing, and the event becomes a dead letter"
     };
   }
 });
@@ -43101,6 +43325,27 @@ var init_render = __esm({
   }
 });
 
+// reconciler/preview/tested-events.ts
+function testsText(tested2) {
+  const { tests, events, changed, written_before, written_after, filtered_after } = tested2;
+  const of = `${changed === 0 ? "none" : changed} of ${counted2(events, "event")} in ${counted2(tests, "test")}`;
+  const said2 = `${of} ${changed === 1 || changed === 0 ? "has" : "have"} another outcome`;
+  if (isEmptied(tested2)) {
+    const filter2 = filtered_after === 0 ? "" : `, and the filter drops ${filtered_after}`;
+    return `${said2}: ${written_before} became rows, and none does any more${filter2}`;
+  }
+  return written_before === written_after ? said2 : `${said2}: ${written_before === 0 ? "none" : written_before} became ${written_before === 1 ? "a row" : "rows"}, and ${written_after} ${written_after === 1 ? "does" : "do"}`;
+}
+function isEmptied({ written_before, written_after }) {
+  return written_before > 0 && written_after === 0;
+}
+var init_tested_events = __esm({
+  "reconciler/preview/tested-events.ts"() {
+    "use strict";
+    init_words();
+  }
+});
+
 // reconciler/preview/escape.ts
 function inline(text5) {
   return clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(/[\\`*[\]|~]/g, "\\$&").replaceAll(/#(?=\d)/g, "&#35;").replaceAll("@", "&#64;");
@@ -43126,6 +43371,170 @@ var init_escape = __esm({
   }
 });
 
+// reconciler/preview/notes.ts
+function noteText({ code: code18, facts }) {
+  switch (code18) {
+    case "FileMoved":
+      return `${facts.pipeline_id} moves from ${facts.from} to ${facts.to}, and runs on`;
+    case "BaseUnusable":
+      return `${facts.file}:${facts.line} cannot be used at the base${namesOf2(facts.pipeline_ids)}: what runs of its pipelines is not known here`;
+    case "NotRead":
+      return `${facts.path} is not read: ${facts.reason}`;
+    case "UnreadGone":
+      return `${facts.path} was not read at the base (${facts.reason}) and is gone: a pipeline that runs from it is deleted, which is not seen here`;
+    case "SecretsNotCompared":
+      return `${someOf(facts.pipeline_ids)} ${facts.pipeline_ids.length === 1 ? "has a secret" : "have secrets"} in plain text, which the API does not show: whether it changes is not known here`;
+    case "TestsNotCompared":
+      return `the tests of ${someOf(facts.pipeline_ids)} were not compared: ${facts.why}`;
+    case "ApprovalNeeded":
+      return `${facts.pipeline_id} waits for an approval in Git, unless it has one: ${facts.approval}`;
+    case "AtLeastOnce":
+      return `${facts.pipeline_id} is delivered at least once: ${facts.reason}`;
+    case "ProfileSettings":
+      return `rows of ${facts.pipeline_id} may be changed by the server: ${facts.remark}`;
+    case "EverythingSuspended":
+      return `everything is suspended since ${facts.since}: nothing is changed before "sluice resume"`;
+    case "Pinned":
+      return `the pipelines are kept at ${facts.revision} by "sluice rollback": other commits are not followed before that ends`;
+    default:
+      return facts;
+  }
+}
+function namesOf2(ids) {
+  return ids.length === 0 ? "" : ` (${listed3(ids.slice(0, 5))})`;
+}
+var init_notes = __esm({
+  "reconciler/preview/notes.ts"() {
+    "use strict";
+    init_words();
+  }
+});
+
+// reconciler/preview/report.ts
+function reportOf(preview, base, head) {
+  const { changes, errors, notes, unchanged: unchanged3 } = preview;
+  return {
+    version: 1,
+    base,
+    head,
+    level: gravest(changes, errors),
+    counts: { ...countsOf(changes), ...unchanged3 > 0 && { unchanged: unchanged3 } },
+    changes: changes.map(reported),
+    errors,
+    notes: notes.slice(0, mostNotes).map((note) => ({ code: note.code, text: noteText(note) }))
+  };
+}
+function countsOf(changes) {
+  const counts2 = {};
+  for (const one2 of changes) counts2[countedAs(one2)] = (counts2[countedAs(one2)] ?? 0) + 1;
+  return counts2;
+}
+function countedAs({ change: { kind: kind2 }, level }) {
+  if (level === "refuse" || kind2 === "refuse") return "refused";
+  return kind2 === "no-op" ? "left" : kind2;
+}
+function exitCodeOf({ level }, limit2) {
+  if (isAsGrave(level, limit2)) return 1;
+  return level === "none" ? 0 : 2;
+}
+function reported({ change, level, costs, tables, directives, present, tests }) {
+  const { pipeline_id, kind: kind2, cause, effect, events, why, file, line: line2, column, calls, after, cautions = [] } = change;
+  const place = { ...file !== void 0 && { file }, ...line2 !== void 0 && { line: line2, column: column ?? 1 } };
+  const fields = [...change.fields, ...directives].map(shortened2);
+  const losses = doesSomething(change) ? change.irreversible ?? [] : [];
+  return {
+    pipeline_id,
+    kind: kind2,
+    cause,
+    level,
+    effect,
+    events,
+    asked_by: askedBy(change, levelAsked({ level, effect, events })),
+    reason: reasonText(why),
+    ...place,
+    calls,
+    after,
+    fields,
+    costs: costs.map((cost) => ({ code: cost.code, text: costText(cost) })),
+    losses: losses.map((loss) => ({ code: loss.code, text: lossText(loss) })),
+    warnings: cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
+    tables: tables.map((need) => ({ ...need, statements: need.statements.map(cut2), text: tableText(need) })),
+    begins: beginsOf(why),
+    ...tests !== void 0 && { tests: { ...tests, text: testsText(tests) } },
+    ...present !== void 0 && { now: figuresOf(present) }
+  };
+}
+function figuresOf({
+  status,
+  held: held2,
+  pending_batches,
+  lag,
+  keys: keys2,
+  join: join15,
+  dead_letters,
+  paused
+}) {
+  return {
+    status,
+    ...held2 !== "unknown" && { events: held2 },
+    pending_batches,
+    ...lag !== void 0 && { lag },
+    ...keys2 !== void 0 && { keys: keys2 },
+    ...join15?.events !== void 0 && { join_events: join15.events },
+    ...join15 !== void 0 && { join_rows: join15.rows },
+    dead_letters,
+    ...paused !== void 0 && { paused: cut2(paused) }
+  };
+}
+function askedBy({ fields, effect }, level) {
+  const asks = (field2) => {
+    if (level === "delete") return field2.effect === "refuse";
+    return level === "change" ? field2.effect === effect && effect !== "none" : levelOfField(field2) === level;
+  };
+  return level === "none" ? [] : fields.filter(asks).map(({ path: path2 }) => path2);
+}
+function levelAsked({ level, effect, events }) {
+  return level === "none" ? levelOfField({ effect, events }) : level;
+}
+function beginsOf({ code: code18, facts }) {
+  if (code18 === "New" || code18 === "CreatedAgain") return facts.topics;
+  if (code18 === "Edited") return [...facts.reading.elsewhere, ...facts.reading.added];
+  if (code18 === "Recreated") return facts.position?.reads === "anew" ? facts.position.topics : [];
+  if (code18 === "Adopted" || code18 === "Drifted") return beginsOf(facts.of);
+  return [];
+}
+function shortened2(field2) {
+  const { from, to: to2, ...rest } = field2;
+  return {
+    ...rest,
+    ...from !== void 0 && { from: shortValue(from) },
+    ...to2 !== void 0 && { to: shortValue(to2) }
+  };
+}
+function shortValue(value) {
+  if (typeof value === "string") return cut2(value);
+  if (!isObject(value) && !Array.isArray(value)) return value;
+  const text5 = JSON.stringify(value);
+  return text5.length > longest7 ? cut2(text5) : value;
+}
+function cut2(text5) {
+  return text5.length > longest7 ? `${text5.slice(0, longest7)}… (${text5.length} characters)` : text5;
+}
+var mostNotes, longest7;
+var init_report = __esm({
+  "reconciler/preview/report.ts"() {
+    "use strict";
+    init_schemas();
+    init_change();
+    init_render();
+    init_level();
+    init_notes();
+    init_tested_events();
+    mostNotes = 500;
+    longest7 = 8e3;
+  }
+});
+
 // reconciler/preview/text.ts
 function summaryOf({ base, head, counts: counts2, errors }) {
   const kinds4 = Object.entries(counts2).map(([kind2, count]) => `${count} ${kind2}`);
@@ -43137,10 +43546,10 @@ function nameOf4({ name: name3, commit }) {
   const short = commit.slice(0, 12);
   return commit.startsWith(name3) ? short : `${name3} (${short})`;
 }
-function whatOf({ kind: kind2, cause, level, effect, fields }) {
+function whatOf({ kind: kind2, cause, level, fields }) {
   if (level === "refuse") return `refused (${cause})`;
   if (kind2 === "no-op") return fields.length > 0 && cause === "InSync" ? "directives" : `left (${cause})`;
-  return effect === "none" || kind2 === "create" || kind2 === "recreate" ? kind2 : `${kind2} (${effect})`;
+  return kind2 === "update" || kind2 === "rename" ? `${kind2} (${level})` : kind2;
 }
 function figuresText({ now }) {
   if (now === void 0) return "";
@@ -43193,7 +43602,7 @@ function detailsOf(change) {
   const place = placeOf2(change);
   return [
     `<details${level === "refuse" ? " open" : ""}><summary>${code(pipeline_id)}: ${whatOf(change)}</summary>`,
-    `${place === "" ? "" : `${code(place.slice(0, -2))}: `}${inline(cut2(reason2, longestFact * 3))}`,
+    `${place === "" ? "" : `${code(place.slice(0, -2))}: `}${inline(cut3(reason2, longestFact * 3))}`,
     ...listOf3(factsOf(change)),
     ...diffOf(change),
     ...statementsOf(change),
@@ -43201,17 +43610,18 @@ function detailsOf(change) {
   ].join("\n\n");
 }
 function factsOf(change) {
-  const { asked_by, effect, calls, costs, losses, warnings, tables, after } = change;
+  const { asked_by, calls, costs, losses, warnings, tables, after, tests } = change;
   const figures2 = figuresText(change);
   return [
-    ...figures2 === "" ? [] : [inline(`now: ${cut2(figures2, longestFact)}`)],
-    ...warnings.map(({ text: text5 }) => `**warning**: ${inline(cut2(text5, longestFact))}`),
-    ...asked_by.length > 0 ? [inline(`class ${effect} is asked for by ${someOf(asked_by)}`)] : [],
+    ...figures2 === "" ? [] : [inline(`now: ${cut3(figures2, longestFact)}`)],
+    ...warnings.map(({ text: text5 }) => `**warning**: ${inline(cut3(text5, longestFact))}`),
+    ...asked_by.length > 0 ? [inline(`class ${levelAsked(change)} is asked for by ${someOf(asked_by)}`)] : [],
     ...calls.length > 0 ? [`calls: ${calls.join(", ")}`] : [],
-    ...after.length > 0 ? [inline(`after: ${cut2(after.join(", "), longestFact)}`)] : [],
-    ...costs.map(({ text: text5 }) => inline(cut2(text5, longestFact))),
+    ...after.length > 0 ? [inline(`after: ${cut3(after.join(", "), longestFact)}`)] : [],
+    ...costs.map(({ text: text5 }) => inline(cut3(text5, longestFact))),
+    ...tests === void 0 ? [] : [`${isEmptied(tests) ? "**tests**" : "tests"}: ${inline(tests.text)}`],
     ...losses.length > 0 ? [inline(`a rollback does not restore: ${losses.map(({ text: text5 }) => text5).join(", ")}`)] : [],
-    ...tables.map(({ text: text5 }) => inline(cut2(text5, longestFact)))
+    ...tables.map(({ text: text5 }) => inline(cut3(text5, longestFact)))
   ];
 }
 function listOf3(facts) {
@@ -43221,7 +43631,7 @@ function listOf3(facts) {
 }
 function diffOf({ fields }) {
   if (fields.length === 0) return [];
-  const lines3 = fields.flatMap(fieldLines).map((line2) => cut2(withoutIndent(line2), longestLine3));
+  const lines3 = fields.flatMap(fieldLines).map((line2) => cut3(withoutIndent(line2), longestLine3));
   const more = lines3.length - mostLines2;
   return [fenced("diff", more > 0 ? [...lines3.slice(0, mostLines2), `… ${more} more lines`] : lines3)];
 }
@@ -43233,11 +43643,11 @@ function statementsOf({ tables }) {
   return statements.length === 0 ? [] : [
     fenced(
       "sql",
-      statements.map((one2) => `${cut2(one2, longestStatement)};`)
+      statements.map((one2) => `${cut3(one2, longestStatement)};`)
     )
   ];
 }
-function cut2(text5, most3) {
+function cut3(text5, most3) {
   return text5.length > most3 ? `${text5.slice(0, most3)}…` : text5;
 }
 var mostLines2, longestLine3, mostFacts, longestStatement, longestFact;
@@ -43246,7 +43656,9 @@ var init_details = __esm({
     "use strict";
     init_render();
     init_words();
+    init_tested_events();
     init_escape();
+    init_report();
     init_text2();
     [mostLines2, longestLine3, mostFacts] = [100, 300, 20];
     [longestStatement, longestFact] = [4e3, 1e3];
@@ -43257,7 +43669,7 @@ var init_details = __esm({
 function markdownOf(report) {
   const changes = report.changes.toSorted((a, b3) => levels.indexOf(b3.level) - levels.indexOf(a.level));
   const comment2 = new Comment(longestComment - lastSentence);
-  comment2.add([marker, `### Sluice: ${inline(summaryOf(report))}`, verdicts[report.level]]);
+  comment2.add([marker, `### Sluice: ${inline(summaryOf(report))}`, verdictOf(report)]);
   const rows = changes.map(rowOf);
   if (rows.length > 0) comment2.add([["| | pipeline | change | what it costs |", "| - | - | - | - |"].join("\n")]);
   comment2.count("row", rows, comment2.addWithin(longestTable, rows, "\n"));
@@ -43270,6 +43682,10 @@ function markdownOf(report) {
   const details = changes.map(detailsOf);
   comment2.count("change in detail", details, comment2.addWithin(longestComment, details, "\n\n"), "changes in detail");
   return comment2.text;
+}
+function verdictOf({ level, changes }) {
+  const isStopped = (level === "rows" || level === "forget") && changes.some(({ calls }) => calls.includes("stop"));
+  return isStopped ? `${verdicts[level]} Pipelines that run are stopped for it.` : verdicts[level];
 }
 function rowOf(change) {
   const { pipeline_id, costs, reason: reason2 } = change;
@@ -43293,9 +43709,10 @@ var init_markdown2 = __esm({
     [lastSentence, longestCell] = [400, 300];
     verdicts = {
       none: "Nothing that runs changes.",
-      change: "No pipeline that runs stops, and nothing is lost.",
-      restart: "Pipelines are stopped and resumed, or stay stopped; nothing is lost.",
-      forget: "**Something is lost that no rollback restores.**",
+      change: "No pipeline that runs stops, and what becomes of its events stays the same.",
+      restart: "Pipelines are stopped and resumed, or stay stopped; what becomes of their events stays the same.",
+      rows: "**Other events become rows from then on, or other rows come of them.**",
+      forget: "**Something is lost, or stays unread.**",
       delete: "**Pipelines are deleted, recreated or terminated.**",
       refuse: "**Something is refused: its pipeline is not changed.**"
     };
@@ -43337,158 +43754,6 @@ ${what} \`sluice plan\` prints all.
         if (left !== "") this.#left.push(left);
       }
     };
-  }
-});
-
-// reconciler/preview/notes.ts
-function noteText({ code: code18, facts }) {
-  switch (code18) {
-    case "FileMoved":
-      return `${facts.pipeline_id} moves from ${facts.from} to ${facts.to}, and runs on`;
-    case "BaseUnusable":
-      return `${facts.file}:${facts.line} cannot be used at the base${namesOf2(facts.pipeline_ids)}: what runs of its pipelines is not known here`;
-    case "NotRead":
-      return `${facts.path} is not read: ${facts.reason}`;
-    case "UnreadGone":
-      return `${facts.path} was not read at the base (${facts.reason}) and is gone: a pipeline that runs from it is deleted, which is not seen here`;
-    case "SecretsNotCompared":
-      return `${someOf(facts.pipeline_ids)} ${facts.pipeline_ids.length === 1 ? "has a secret" : "have secrets"} in plain text, which the API does not show: whether it changes is not known here`;
-    case "ApprovalNeeded":
-      return `${facts.pipeline_id} waits for an approval in Git, unless it has one: ${facts.approval}`;
-    case "AtLeastOnce":
-      return `${facts.pipeline_id} is delivered at least once: ${facts.reason}`;
-    case "ProfileSettings":
-      return `rows of ${facts.pipeline_id} may be changed by the server: ${facts.remark}`;
-    case "EverythingSuspended":
-      return `everything is suspended since ${facts.since}: nothing is changed before "sluice resume"`;
-    case "Pinned":
-      return `the pipelines are kept at ${facts.revision} by "sluice rollback": other commits are not followed before that ends`;
-    default:
-      return facts;
-  }
-}
-function namesOf2(ids) {
-  return ids.length === 0 ? "" : ` (${listed3(ids.slice(0, 5))})`;
-}
-var init_notes = __esm({
-  "reconciler/preview/notes.ts"() {
-    "use strict";
-    init_words();
-  }
-});
-
-// reconciler/preview/report.ts
-function reportOf(preview, base, head) {
-  const { changes, errors, notes, unchanged: unchanged3 } = preview;
-  return {
-    version: 1,
-    base,
-    head,
-    level: gravest(changes, errors),
-    counts: { ...countsOf(changes), ...unchanged3 > 0 && { unchanged: unchanged3 } },
-    changes: changes.map(reported),
-    errors,
-    notes: notes.slice(0, mostNotes).map((note) => ({ code: note.code, text: noteText(note) }))
-  };
-}
-function countsOf(changes) {
-  const counts2 = {};
-  for (const one2 of changes) counts2[countedAs(one2)] = (counts2[countedAs(one2)] ?? 0) + 1;
-  return counts2;
-}
-function countedAs({ change: { kind: kind2 }, level }) {
-  if (level === "refuse" || kind2 === "refuse") return "refused";
-  return kind2 === "no-op" ? "left" : kind2;
-}
-function exitCodeOf({ level }, limit2) {
-  if (isAsGrave(level, limit2)) return 1;
-  return level === "none" ? 0 : 2;
-}
-function reported({ change, level, costs, tables, directives, present }) {
-  const { pipeline_id, kind: kind2, cause, effect, why, file, line: line2, column, calls, after, cautions = [] } = change;
-  const place = { ...file !== void 0 && { file }, ...line2 !== void 0 && { line: line2, column: column ?? 1 } };
-  const fields = [...change.fields, ...directives].map(shortened2);
-  const losses = doesSomething(change) ? change.irreversible ?? [] : [];
-  return {
-    pipeline_id,
-    kind: kind2,
-    cause,
-    level,
-    effect,
-    asked_by: askedBy(change),
-    reason: reasonText(why),
-    ...place,
-    calls,
-    after,
-    fields,
-    costs: costs.map((cost) => ({ code: cost.code, text: costText(cost) })),
-    losses: losses.map((loss) => ({ code: loss.code, text: lossText(loss) })),
-    warnings: cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
-    tables: tables.map((need) => ({ ...need, statements: need.statements.map(cut3), text: tableText(need) })),
-    begins: beginsOf(why),
-    ...present !== void 0 && { now: figuresOf(present) }
-  };
-}
-function figuresOf({
-  status,
-  held: held2,
-  pending_batches,
-  lag,
-  keys: keys2,
-  join: join15,
-  dead_letters,
-  paused
-}) {
-  return {
-    status,
-    ...held2 !== "unknown" && { events: held2 },
-    pending_batches,
-    ...lag !== void 0 && { lag },
-    ...keys2 !== void 0 && { keys: keys2 },
-    ...join15?.events !== void 0 && { join_events: join15.events },
-    ...join15 !== void 0 && { join_rows: join15.rows },
-    dead_letters,
-    ...paused !== void 0 && { paused: cut3(paused) }
-  };
-}
-function askedBy({ effect, fields }) {
-  return effect === "none" ? [] : fields.filter((field2) => field2.effect === effect).map(({ path: path2 }) => path2);
-}
-function beginsOf({ code: code18, facts }) {
-  if (code18 === "New" || code18 === "CreatedAgain") return facts.topics;
-  if (code18 === "Edited") return [...facts.reading.elsewhere, ...facts.reading.added];
-  if (code18 === "Recreated") return facts.position?.reads === "anew" ? facts.position.topics : [];
-  if (code18 === "Adopted" || code18 === "Drifted") return beginsOf(facts.of);
-  return [];
-}
-function shortened2(field2) {
-  const { from, to: to2, ...rest } = field2;
-  return {
-    ...rest,
-    ...from !== void 0 && { from: shortValue(from) },
-    ...to2 !== void 0 && { to: shortValue(to2) }
-  };
-}
-function shortValue(value) {
-  if (typeof value === "string") return cut3(value);
-  if (!isObject(value) && !Array.isArray(value)) return value;
-  const text5 = JSON.stringify(value);
-  return text5.length > longest7 ? cut3(text5) : value;
-}
-function cut3(text5) {
-  return text5.length > longest7 ? `${text5.slice(0, longest7)}… (${text5.length} characters)` : text5;
-}
-var mostNotes, longest7;
-var init_report = __esm({
-  "reconciler/preview/report.ts"() {
-    "use strict";
-    init_schemas();
-    init_change();
-    init_render();
-    init_level();
-    init_notes();
-    mostNotes = 500;
-    longest7 = 8e3;
   }
 });
 
@@ -43897,21 +44162,22 @@ var init_live_server = __esm({
 });
 
 // reconciler/cli/files/plan.ts
-async function planned2({ settings: settings2, env, progress: progress2 }, path2) {
+async function planned2({ settings: settings2, env, progress: progress2 }, path2, withTests2 = (preview) => Promise.resolve(preview)) {
   const [from, server] = [settings2.optional("plan_base"), settings2.optional("plan_server")];
   if (from !== void 0 && server !== void 0) throw new CliError("expected --base REF or --server URL, found both");
   const signal = AbortSignal.timeout(longest8);
-  if (server !== void 0) return plannedOnServer({ settings: settings2, env, progress: progress2 }, path2, server, signal);
+  if (server !== void 0) return plannedOnServer({ settings: settings2, env, progress: progress2 }, path2, server, withTests2, signal);
   if (from === void 0) throw new CliError("expected --base REF: the branch into which the change is to be merged");
   progress2.step("reading the files of both sides");
   const tree = await WorkTree.around(path2, env, signal);
   const { base, head, ...rest } = await comparedFiles(tree, from, settings2.optional("plan_head"));
   progress2.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loadedSides(settings2, tree, [base, head], signal);
-  const preview = previewOf(before, after, parseDeletionLimit(settings2.text("max_deletions")));
+  const compared4 = previewOf(before, after, parseDeletionLimit(settings2.text("max_deletions")));
+  const preview = await withTests2(compared4, head.files, { settings: settings2, progress: progress2 });
   return { ...madeOf(preview, base.compared, head.compared), ...rest };
 }
-async function plannedOnServer({ settings: settings2, env, progress: progress2 }, path2, server, signal) {
+async function plannedOnServer({ settings: settings2, env, progress: progress2 }, path2, server, withTests2, signal) {
   progress2.step("asking the server what runs");
   const { live, compared: compared4 } = await liveStateAt(server, { settings: settings2, env });
   progress2.step("reading the files");
@@ -43919,7 +44185,8 @@ async function plannedOnServer({ settings: settings2, env, progress: progress2 }
   progress2.step(`checking ${head.files.length} files`);
   const unread2 = Object.keys(live.not_read ?? {});
   const [after] = await loadedSides(settings2, tree, [{ ...head, unread: unread2 }], signal);
-  return { ...madeOf(previewOfLive(live, after), compared4, head.compared), ...rest };
+  const preview = await withTests2(previewOfLive(live, after), head.files, { settings: settings2, progress: progress2 });
+  return { ...madeOf(preview, compared4, head.compared), ...rest };
 }
 function madeOf(preview, base, head) {
   const report = reportOf(preview, base, head);
@@ -44402,11 +44669,11 @@ var readTimeout = 6e4;
 async function pipelineFiles(paths) {
   const files = /* @__PURE__ */ new Map();
   const left = { unread: [], tests: [] };
-  const named6 = /* @__PURE__ */ new Set();
+  const named7 = /* @__PURE__ */ new Set();
   for (const path2 of paths) {
     if (path2 === "-") {
       files.set(path2, { path: standardInput, bytes: await readStandardInput() });
-      named6.add(standardInput);
+      named7.add(standardInput);
       continue;
     }
     const isOne2 = !await isFolder(path2);
@@ -44416,9 +44683,9 @@ async function pipelineFiles(paths) {
     }
     const found2 = isOne2 ? [await singleFile(path2)] : await filesOfFolder(path2, left);
     for (const file of found2) files.set((0, import_node_path8.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
-    if (isOne2) named6.add(path2);
+    if (isOne2) named7.add(path2);
   }
-  return { files: [...files.values()], named: named6, ...left };
+  return { files: [...files.values()], named: named7, ...left };
 }
 var standardInput = "stdin.yaml";
 async function readStandardInput() {
@@ -44517,13 +44784,13 @@ async function readAtMost(path2, limit2) {
 
 // reconciler/cli/files/validation.ts
 async function validationOf({ settings: settings2, env, progress: progress2 }, paths, ask = async () => []) {
-  const { files, named: named6, unread: unread2, tests } = await pipelineFiles(paths);
+  const { files, named: named7, unread: unread2, tests } = await pipelineFiles(paths);
   const variables = await variableReader(settings2)();
   const alone = await testsAlone(tests);
   const read = await testProblems(tests.filter((path2) => !alone.includes(path2)));
   const ofTests = [...alone.map(orphanedTest), ...read];
   const onFile = (index) => progress2.step(`${index} of ${files.length} files`);
-  const found2 = review(files, named6, variables, onFile);
+  const found2 = review(files, named7, variables, onFile);
   const ref = settings2.optional("validate_base");
   const base = ref === void 0 ? void 0 : await readBase(ref, paths, { settings: settings2, env });
   const permissions = permissionsGiven(settings2);
@@ -45419,10 +45686,8 @@ init_terminal();
 var [longest10, mostPrinted] = [15 * 6e4, 64 * 1024 * 1024];
 var passedOn2 = ["PATH", "HOME", "TMPDIR", "TEMP", "RUNNER_TEMP", "LANG", "CI", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"];
 async function tested({ env, terminal }, { path: path2, vars }, runner) {
-  const own2 = Object.fromEntries(passedOn2.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
-  const program = await installed((0, import_node_path21.join)((0, import_node_path21.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
-  const args = [program, "test", path2, "--format", "json", ...vars === void 0 ? [] : ["--vars", vars]];
-  const { said: said2, error: error2 } = await ran("node", args, { env: own2 });
+  const args = ["test", path2, "--format", "json", ...vars === void 0 ? [] : ["--vars", vars]];
+  const { said: said2, error: error2 } = await ranSluice({ env, terminal }, args);
   const report = reportIn(said2);
   if (report === void 0)
     throw new CliError(`sluice test: ${printable(error2.trim() || "expected a report, found none")}`);
@@ -45433,6 +45698,28 @@ async function tested({ env, terminal }, { path: path2, vars }, runner) {
   await runner.output({ "tests-passed": passed, "tests-failed": failed });
   if (wrong.length > 0) await runner.summarise([summaryOf2(wrong)]);
   return failed === 0;
+}
+async function withTests(job, { path: path2, vars }, base, preview) {
+  if (!preview.changes.some(({ sides }) => sides !== void 0)) return preview;
+  const given4 = vars === void 0 ? [] : ["--vars", vars];
+  const printed3 = await ranSluice(job, ["plan", path2, "--base", base, "--format", "json", ...given4]).catch((error2) => {
+    if (!(error2 instanceof CliError)) throw error2;
+    return { said: "" };
+  });
+  const { changes = [] } = reportIn(printed3.said) ?? {};
+  const known2 = new Map(changes.map(({ pipeline_id, tests }) => [pipeline_id, tests]));
+  return {
+    ...preview,
+    changes: preview.changes.map((one2) => {
+      const tests = known2.get(one2.change.pipeline_id);
+      return tests === void 0 ? one2 : { ...one2, tests };
+    })
+  };
+}
+async function ranSluice({ env, terminal }, args) {
+  const own2 = Object.fromEntries(passedOn2.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
+  const program = await installed((0, import_node_path21.join)((0, import_node_path21.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
+  return ran("node", [program, ...args], { env: own2 });
 }
 async function installed(root, env, terminal) {
   const program = (0, import_node_path21.join)(root, "dist/sluice.js");
@@ -45538,7 +45825,8 @@ async function compared3(job, inputs, base, runner) {
     return true;
   }
   const settings2 = await settingsOf2("plan", job, inputs, base);
-  const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env, progress }, inputs.path);
+  const tests = inputs.isTested ? (preview) => withTests(job, inputs, base, preview) : void 0;
+  const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env, progress }, inputs.path, tests);
   if (warning2 !== void 0) job.terminal.out(annotation2("warning", printable(warning2)));
   const comment2 = markdownOf(report);
   const file = (0, import_node_path22.join)(runner.folder, planFile);

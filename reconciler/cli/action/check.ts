@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isValid, type Validation, validationOf, withUnread } from "../files/validation.ts";
-import { planned } from "../files/plan.ts";
+import { planned, type WithTests } from "../files/plan.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { readDefaultConfig } from "../invocation/default-config.ts";
 import { Progress } from "../invocation/progress.ts";
@@ -21,7 +21,7 @@ import { format } from "../../validate/formats/format.ts";
 import { counts } from "../../validate/formats/report.ts";
 import { BadInput, type Inputs, inputsOf } from "./inputs.ts";
 import { annotation, Runner } from "./runner.ts";
-import { tested } from "./tests.ts";
+import { tested, withTests } from "./tests.ts";
 
 /** What the action is given by its process. */
 export interface Job {
@@ -96,7 +96,8 @@ async function compared(job: Job, inputs: Inputs, base: string | undefined, runn
     return true;
   }
   const settings = await settingsOf("plan", job, inputs, base);
-  const { report, warning } = await planned({ settings, env: job.env, progress }, inputs.path);
+  const tests: WithTests | undefined = inputs.isTested ? (preview) => withTests(job, inputs, base, preview) : undefined;
+  const { report, warning } = await planned({ settings, env: job.env, progress }, inputs.path, tests);
   if (warning !== undefined) job.terminal.out(annotation("warning", printable(warning)));
   const comment = markdownOf(report);
   const file = join(runner.folder, planFile);

@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { access } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { counted } from "../../pipeline-tests/outcome.ts";
+import type { Preview } from "../../preview/preview.ts";
+import type { PlanReport } from "../../preview/report.ts";
 import { code, inline } from "../../preview/escape.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { printable, type Terminal } from "../invocation/terminal.ts";
@@ -9,6 +11,17 @@ import type { Inputs } from "./inputs.ts";
 import { annotationAt, type Runner } from "./runner.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+interface PrintedTests {
+  passed: number;
+  failed: number;
+  tests: PrintedTest[];
+}
+
+interface TestJob {
+  env: Environment;
+  terminal: Terminal;
+}
 
 /** Milliseconds that the installation and the tests may take, each; and the bytes of what they print. */
 const [longest, mostPrinted] = [15 * 60_000, 64 * 1024 * 1024];
@@ -30,16 +43,10 @@ interface PrintedTest {
  * Runs the tests of the pipelines: each that fails is an annotation of its line. The engine and chDB are no part of the
  * bundle: they are installed first, into the copy of the repository of Sluice that the runner has of this action.
  */
-export async function tested(
-  { env, terminal }: { env: Environment; terminal: Terminal },
-  { path, vars }: Inputs,
-  runner: Runner,
-): Promise<boolean> {
-  const own = Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
-  const program = await installed(join(dirname(process.argv[1] ?? "."), "../../.."), own, terminal);
-  const args = [program, "test", path, "--format", "json", ...(vars === undefined ? [] : ["--vars", vars])];
-  const { said, error } = await ran("node", args, { env: own });
-  const report = reportIn(said);
+export async function tested({ env, terminal }: TestJob, { path, vars }: Inputs, runner: Runner): Promise<boolean> {
+  const args = ["test", path, "--format", "json", ...(vars === undefined ? [] : ["--vars", vars])];
+  const { said, error } = await ranSluice({ env, terminal }, args);
+  const report = reportIn(said) as PrintedTests | undefined;
   if (report === undefined)
     throw new CliError(`sluice test: ${printable(error.trim() || "expected a report, found none")}`);
   const { passed, failed, tests } = report;
@@ -49,6 +56,43 @@ export async function tested(
   await runner.output({ "tests-passed": passed, "tests-failed": failed });
   if (wrong.length > 0) await runner.summarise([summaryOf(wrong)]);
   return failed === 0;
+}
+
+/**
+ * A plan with what becomes of the events of tests, as the installed Sluice finds it; without that where there is none: why is
+ * said where the tests themselves are run.
+ */
+export async function withTests(
+  job: TestJob,
+  { path, vars }: Inputs,
+  base: string,
+  preview: Preview,
+): Promise<Preview> {
+  if (!preview.changes.some(({ sides }) => sides !== undefined)) return preview;
+  const given = vars === undefined ? [] : ["--vars", vars];
+  const printed = await ranSluice(job, ["plan", path, "--base", base, "--format", "json", ...given]).catch((error) => {
+    if (!(error instanceof CliError)) throw error;
+    return { said: "" };
+  });
+  const { changes = [] } = (reportIn(printed.said) ?? {}) as Partial<PlanReport>;
+  const known = new Map(changes.map(({ pipeline_id, tests }) => [pipeline_id, tests]));
+  return {
+    ...preview,
+    changes: preview.changes.map((one) => {
+      const tests = known.get(one.change.pipeline_id);
+      return tests === undefined ? one : { ...one, tests };
+    }),
+  };
+}
+
+/** Runs the installed Sluice. It knows nothing of the job but what `passedOn` names. */
+async function ranSluice(
+  { env, terminal }: { env: Environment; terminal: Terminal },
+  args: string[],
+): Promise<Printed> {
+  const own = Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+  const program = await installed(join(dirname(process.argv[1] ?? "."), "../../.."), own, terminal);
+  return ran("node", [program, ...args], { env: own });
 }
 
 /** The program of Sluice; it is installed and built where it is not there. Throws CliError. */
@@ -85,9 +129,9 @@ function ran(command: string, args: string[], options: { env: Environment; cwd?:
   });
 }
 
-function reportIn(said: string): { passed: number; failed: number; tests: PrintedTest[] } | undefined {
+function reportIn(said: string): unknown {
   try {
-    return JSON.parse(said) as { passed: number; failed: number; tests: PrintedTest[] };
+    return JSON.parse(said);
   } catch {
     return undefined;
   }

@@ -106,7 +106,7 @@ function table(records: readonly OperationRecord[], terminal: Pick<Terminal, "wi
 function story({ plan, measured, ...record }: OperationRecord): string {
   const { held } = plan;
   return facts([
-    ["change", `${plan.kind} (${plan.effect}), because of ${plan.cause}`],
+    ["change", `${plan.kind}, because of ${plan.cause}`],
     ["revision", record.revision],
     ["author", record.author],
     ["subject", record.subject],

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Loader } from "../../desired/load.ts";
 import { unreadPaths } from "../../git/revision.ts";
+import type { SourceFile } from "../../language/source-text.ts";
 import type { Variables } from "../../language/variables.ts";
 import { parseDeletionLimit } from "../../plan/budget.ts";
 import type { Level } from "../../plan/level.ts";
@@ -28,9 +29,10 @@ const longest = 120_000;
  * `sluice plan [PATH] --base REF`: what a change of the pipeline files would do once it is merged, without a server. With
  * `--server URL` in place of `--base`: what a running Sluice would do with them at this moment.
  */
-export async function planFiles(invocation: Invocation, path = "."): Promise<ExitCode> {
+export async function planFiles(invocation: Invocation, path = ".", withTests?: WithTests): Promise<ExitCode> {
   const { settings, terminal } = invocation;
-  const { report, saved, warning } = await planned(invocation, path);
+  const isTested = !settings.isOn("plan_without_tests");
+  const { report, saved, warning } = await planned(invocation, path, isTested ? withTests : undefined);
   print(invocation, report);
   if (warning !== undefined) terminal.err(printable(`sluice: ${warning}`));
   const file = settings.optional("plan_save");
@@ -59,22 +61,34 @@ async function save(file: string, saved: SavedPlan): Promise<string> {
   return `saved ${file} with ${count}: in the folder approvals of the repository, it approves ${saved.changes.length === 1 ? "it" : "them"}`;
 }
 
-/** The plan that `sluice plan` prints, with a warning about what was compared. Throws CliError and SourceError. */
+/** Adds what becomes of the events of tests, which are among the files of the head. */
+export type WithTests = (
+  preview: Preview,
+  files: readonly SourceFile[],
+  invocation: Pick<Invocation, "settings" | "progress">,
+) => Promise<Preview>;
+
+/**
+ * The plan that `sluice plan` prints, with a warning about what was compared. Without `withTests` no test is run: the
+ * engine is loaded for them alone. Throws CliError and SourceError.
+ */
 export async function planned(
   { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
   path: string,
+  withTests: WithTests = (preview) => Promise.resolve(preview),
 ): Promise<Planned> {
   const [from, server] = [settings.optional("plan_base"), settings.optional("plan_server")];
   if (from !== undefined && server !== undefined) throw new CliError("expected --base REF or --server URL, found both");
   const signal = AbortSignal.timeout(longest);
-  if (server !== undefined) return plannedOnServer({ settings, env, progress }, path, server, signal);
+  if (server !== undefined) return plannedOnServer({ settings, env, progress }, path, server, withTests, signal);
   if (from === undefined) throw new CliError("expected --base REF: the branch into which the change is to be merged");
   progress.step("reading the files of both sides");
   const tree = await WorkTree.around(path, env, signal);
   const { base, head, ...rest } = await comparedFiles(tree, from, settings.optional("plan_head"));
   progress.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loadedSides(settings, tree, [base, head], signal);
-  const preview = previewOf(before!, after!, parseDeletionLimit(settings.text("max_deletions")));
+  const compared = previewOf(before!, after!, parseDeletionLimit(settings.text("max_deletions")));
+  const preview = await withTests(compared, head.files, { settings, progress });
   return { ...madeOf(preview, base.compared, head.compared), ...rest };
 }
 
@@ -83,6 +97,7 @@ async function plannedOnServer(
   { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
   path: string,
   server: string,
+  withTests: WithTests,
   signal: AbortSignal,
 ): Promise<Planned> {
   progress.step("asking the server what runs");
@@ -92,7 +107,8 @@ async function plannedOnServer(
   progress.step(`checking ${head.files.length} files`);
   const unread = Object.keys(live.not_read ?? {});
   const [after] = await loadedSides(settings, tree, [{ ...head, unread }], signal);
-  return { ...madeOf(previewOfLive(live, after!), compared, head.compared), ...rest };
+  const preview = await withTests(previewOfLive(live, after!), head.files, { settings, progress });
+  return { ...madeOf(preview, compared, head.compared), ...rest };
 }
 
 function madeOf(preview: Preview, base: ComparedSide, head: ComparedSide): Pick<Planned, "report" | "saved"> {

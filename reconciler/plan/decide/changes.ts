@@ -7,19 +7,21 @@ import { fieldsOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
 
 /** No field changes, no call is made, and nothing is waited for. */
-export function nothing(): { effect: "none"; fields: []; calls: []; after: [] } {
-  return { effect: "none", fields: [], calls: [], after: [] };
+export function nothing(): { effect: "none"; events: "same"; fields: []; calls: []; after: [] } {
+  return { effect: "none", events: "same", fields: [], calls: [], after: [] };
 }
 
 /** What a change says that is not carried out: what it would do, and no call. */
 export function undone({
   effect,
+  events,
   fields,
   cautions,
   missing_secret,
-}: Action): Pick<Action, "effect" | "fields" | "cautions" | "missing_secret"> & { calls: []; after: [] } {
+}: Action): Pick<Action, "effect" | "events" | "fields" | "cautions" | "missing_secret"> & { calls: []; after: [] } {
   return {
     effect,
+    events,
     fields,
     calls: [],
     after: [],

@@ -33,10 +33,10 @@ export function lost(
     facts: { ...facts, lost: gone },
   }));
   if (entry.applied !== fingerprintOf(desired)) return again;
-  const field: FieldChange = { path: "x-sluice.state", effect: "forget", to: desired.directives.state };
+  const field: FieldChange = { path: "x-sluice.state", effect: "none", events: "forget", to: desired.directives.state };
   if (desired.directives.drift !== "correct")
     return leftAsItIs(desired, [field], { code: "DeletedInEngine", facts: { lost: gone } });
-  return corrected(desired, { ...again, fields: [field], effect: "forget" }, driftOf([field.path], entry, actual));
+  return corrected(desired, { ...again, fields: [field], events: "forget" }, driftOf([field.path], entry, actual));
 }
 
 function created(

@@ -5,6 +5,7 @@ import { wishOf } from "../../desired/fingerprint.ts";
 import { route } from "../calls.ts";
 import { doesSomething } from "../change.ts";
 import type { Change, Refusal } from "../change.ts";
+import { levelOf } from "../level.ts";
 import { about, inPlace, noOp, refusal } from "./changes.ts";
 import { creation, lost } from "./creation.ts";
 import { differencesOf } from "./differences.ts";
@@ -33,8 +34,8 @@ export function desiredChange(desired: DesiredPipeline, actual: ActualState, des
 /** Nothing is done. `waiting` is what would be. */
 function suspended(desired: DesiredPipeline, waiting: Change): Change {
   if (waiting.kind === "no-op") return noOp(desired, "Suspended", { code: "SuspendedByFile", facts: {} });
-  const { fields, effect, why: waits } = waiting;
-  return { ...noOp(desired, "Suspended", { code: "SuspendedByFile", facts: { waits } }), fields, effect };
+  const { fields, effect, events, why: waits } = waiting;
+  return { ...noOp(desired, "Suspended", { code: "SuspendedByFile", facts: { waits } }), fields, effect, events };
 }
 
 /**
@@ -129,12 +130,7 @@ function adoption(desired: DesiredPipeline, present: ActualPipeline, found: Diff
 }
 
 /** `change` is what would make it so. */
-function notAdopted(
-  desired: DesiredPipeline,
-  { calls, effect }: Change,
-  fields: Change["fields"],
-  found: Difference[],
-): Change {
-  const facts = { paths: fields.map(({ path }) => path), calls, effect };
+function notAdopted(desired: DesiredPipeline, change: Change, fields: Change["fields"], found: Difference[]): Change {
+  const facts = { paths: fields.map(({ path }) => path), calls: change.calls, level: levelOf(change) };
   return { ...refusal(desired, "NotAdopted", { code: "NotAdopted", facts }, found), fields };
 }

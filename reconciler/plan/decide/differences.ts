@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { consumerGroup, hasConsumerGroup } from "../../../engine/language.ts";
-import { effectOf, highest, isObject, normalise } from "../../../schemas/index.ts";
-import type { Effect, EngineOptions, Path, PipelineConfig } from "../../../schemas/index.ts";
+import { effectOf, eventsOf, highest, highestEvents, isObject, normalise } from "../../../schemas/index.ts";
+import type { Effect, EngineOptions, EventEffect, Path, PipelineConfig } from "../../../schemas/index.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { isHidden, shown } from "../../desired/shown.ts";
-import type { FieldChange } from "../change.ts";
+import type { Change, FieldChange } from "../change.ts";
+import { leavesUnread } from "./kafka.ts";
 
 /** A change of a field with the way to it in the canonical config of the file, or of the engine if the file has none. */
 export interface Difference extends FieldChange {
@@ -55,18 +56,24 @@ function withVariables(found: Difference, desired: DesiredPipeline): Difference 
 export function differences(from: Kept, to: Kept): Difference[] {
   const keyed = dedupSources(to.config).filter((source) => dedupSources(from.config).includes(source));
   const root: Spot = { names: [], at: [], keyed };
-  return [
+  const found = [
     ...kindOfSource(from.config, to.config, root),
     ...joinOrNone(from.config, to.config, root),
     ...compare(...comparable(from.config, to.config), root),
     ...compare(...withGroups(from, to), { ...root, names: ["x-sluice"], at: ["x-sluice"] }),
   ];
+  return found.map((one) => {
+    if (leavesUnread(one, from.config, to.config)) return { ...one, events: "forget" };
+    // Another source goes on with a topic that is left by this one.
+    return one.at.at(-1) === "topic" ? { ...one, events: "rows" } : one;
+  });
 }
 
-/** Differences as a change has them, and the highest of their classes. */
-export function fieldsOf(found: readonly Difference[]): { fields: FieldChange[]; effect: Effect } {
+/** Differences as a change has them, and the highest of their effects. */
+export function fieldsOf(found: readonly Difference[]): Pick<Change, "fields" | "effect" | "events"> {
   const fields = found.map(({ at: _at, isHidden: _isHidden, ...field }) => field);
-  return { fields, effect: highest(found.map(({ effect }) => effect)) };
+  const events = highestEvents(found.map((one) => one.events));
+  return { fields, effect: highest(found.map(({ effect }) => effect)), events };
 }
 
 /** The options of two pipelines; with the names of their groups where a file names one: left out, it has a name as well. */
@@ -130,7 +137,9 @@ function compareLists(from: unknown[], to: unknown[], ids: (entry: unknown) => s
   });
   const order = [...before.keys()].filter((id) => after.has(id));
   const newOrder = [...after.keys()].filter((id) => before.has(id));
-  return isDeepStrictEqual(order, newOrder) ? found : [...found, difference(order, newOrder, spot)];
+  if (isDeepStrictEqual(order, newOrder)) return found;
+  // Steps run in an order of their own, and columns are told by their names.
+  return [...found, { ...difference(order, newOrder, spot), events: "same" }];
 }
 
 function into(spot: Spot, name: string, position: string | number): Spot {
@@ -144,6 +153,7 @@ function difference(from: unknown, to: unknown, spot: Spot): Difference {
     path: text(names, at),
     at,
     effect: effectBetween(from, to, spot),
+    events: eventsBetween(from, to, spot),
     ...(from !== undefined && { from: before }),
     ...(to !== undefined && { to: after }),
     ...(from !== undefined && to !== undefined && isDeepStrictEqual(before, after) && { secret: true }),
@@ -155,10 +165,14 @@ function effectBetween(from: unknown, to: unknown, { names, at, keyed }: Spot): 
   const [section, list, source_id] = names;
   const isOfTransform = section === "resources" && list === "transform";
   const effect = effectOf(at, { withDedup: isOfTransform && keyed.includes(String(source_id)) });
-  // A removed dedup loses its keys.
-  if (to === undefined && isObject(from) && from["type"] === "dedup") return "forget";
   // An immutable field may be added or left out; only another value is refused.
   return effect === "refuse" && (from === undefined || to === undefined) ? "restart" : effect;
+}
+
+function eventsBetween(from: unknown, to: unknown, { at }: Spot): EventEffect {
+  // A removed dedup loses its keys.
+  if (to === undefined && isObject(from) && from["type"] === "dedup") return "forget";
+  return eventsOf(at, to, from);
 }
 
 function text(names: Path, at: Path): string {

@@ -20,7 +20,7 @@ export function strayState(desired: DesiredPipeline, { status, intake }: ActualP
   const isAskedFor = status === "Running" || status === "Stopped" || status === "Terminated";
   // An own plan has stopped a pipeline whose deletion has begun.
   if (!isAskedFor || status === wish || intake === "closed") return undefined;
-  return { path: "x-sluice.state", effect: "none", from: status, to: wish };
+  return { path: "x-sluice.state", effect: "none", events: "same", from: status, to: wish };
 }
 
 /**
@@ -65,9 +65,9 @@ export function corrected(desired: DesiredPipeline, change: Change, drift: Drift
   // A drift that cannot be corrected is refused for its own reason.
   if (change.kind === "no-op" || change.kind === "refuse") return { ...change, drift: { ...drift, stance: "report" } };
   if (drift.stance === "correct") return puttingBack(change, drift);
-  const { fields, effect, why: of } = change;
+  const { fields, effect, events, why: of } = change;
   const { times, next = 0 } = drift;
-  const left = { fields, effect, drift };
+  const left = { fields, effect, events, drift };
   if (drift.stance === "wait")
     return { ...noOp(desired, "Drifted", { code: "DriftWaits", facts: { of, times, next } }), ...left };
   const why: Reason = { code: "DriftFight", facts: { of, times } };

@@ -1,5 +1,11 @@
 import { consumerGroup, hasConsumerGroup } from "../../../engine/language.ts";
-import { canonicalBroker, type KafkaSourceConfig, type PipelineConfig } from "../../../schemas/index.ts";
+import {
+  canonicalBroker,
+  isObject,
+  type KafkaSourceConfig,
+  type Path,
+  type PipelineConfig,
+} from "../../../schemas/index.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import type { GroupPlace, RecreatedPosition, Rereading, TopicStart } from "../reason.ts";
@@ -59,14 +65,49 @@ export function rereading(from: ActualPipeline, to: DesiredPipeline): Rereading 
 /** A topic is where its brokers are: new brokers may be another cluster, and then nothing of it was read there. */
 function otherTopics(from: ActualPipeline, to: DesiredPipeline): Pick<Rereading, "elsewhere" | "added" | "removed"> {
   const [before, after] = [topicsOf(from.config), topicsOf(to.config)];
-  const [elsewhere, there] = partition(after, (now) => before.every((old) => !shareBroker(now, old)));
-  const left = without(before, there).filter((old) => elsewhere.every(({ topic }) => topic !== old.topic));
+  const { elsewhere, there, left } = movesOf(from.config, to.config);
   const removed = removedTopics(from, left, after);
   return {
     elsewhere: beginning(to, elsewhere),
     added: beginning(to, without(there, before)),
     ...(removed !== undefined && { removed }),
   };
+}
+
+/** Topics that are read at other brokers from now on, those that are read where others are, and those that are left. */
+interface Moves {
+  elsewhere: KafkaSourceConfig[];
+  there: KafkaSourceConfig[];
+  left: KafkaSourceConfig[];
+}
+
+export function movesOf(from: PipelineConfig, to: PipelineConfig): Moves {
+  const [before, after] = [topicsOf(from), topicsOf(to)];
+  const [elsewhere, there] = partition(after, (now) => before.every((old) => !shareBroker(now, old)));
+  const left = without(before, there).filter((old) => elsewhere.every(({ topic }) => topic !== old.topic));
+  return { elsewhere, there, left };
+}
+
+/**
+ * Whether what was not read yet of a topic stays unread by this difference: the pipeline leaves the topic, or reads it at
+ * brokers that may be another cluster. Whatever the lag: more may come until it stops.
+ */
+export function leavesUnread(
+  { at, from }: DifferenceOfSources,
+  before: PipelineConfig,
+  after: PipelineConfig,
+): boolean {
+  if (at[0] !== "sources" || from === undefined) return false;
+  const { elsewhere, left } = movesOf(before, after);
+  if (at.includes("brokers")) return elsewhere.length > 0;
+  const named = [from].flat().map((one) => (isObject(one) ? one["topic"] : at.at(-1) === "topic" ? one : undefined));
+  return left.some(({ topic }) => named.includes(topic));
+}
+
+/** The part of a difference that tells which sources it is about. */
+interface DifferenceOfSources {
+  at: Path;
+  from?: unknown;
 }
 
 function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolean): [Item[], Item[]] {

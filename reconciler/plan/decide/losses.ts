@@ -73,7 +73,7 @@ function memoryLostBy({ kind, calls, fields }: Action, present: ActualPipeline):
   const forgets = (section: string): boolean =>
     ends ||
     calls.includes("terminate") ||
-    fields.some(({ effect, path }) => effect === "forget" && path.startsWith(section));
+    fields.some(({ events, path }) => events === "forget" && path.startsWith(section));
   const bringsToken = fields.some(({ path }) => path === "x-sluice.access_token");
   const isGenerated = hasAccessToken(config) && options.access_token === undefined;
   const run = fields.find(({ path }) => path === "x-sluice.take_over")?.to;

@@ -148,5 +148,5 @@ function deletion(present: ActualPipeline, { file }: InventoryEntry): Change {
     return { ...gone, kind: "refuse", cause: hindrance.cause, why };
   }
   const why: Reason = { code: "FileRemoved", facts: { file, ...effectOfDeletion(present) } };
-  return { ...gone, kind: "delete", cause: "FileRemoved", effect: "forget", why, calls: step.calls };
+  return { ...gone, kind: "delete", cause: "FileRemoved", events: "forget", why, calls: step.calls };
 }

@@ -96,6 +96,6 @@ function removedText({ topics, lag, becomesLetters }: NonNullable<Rereading["rem
 }
 
 /** Such as `topics orders and returns`. */
-function topicsText(topics: readonly string[]): string {
+export function topicsText(topics: readonly string[]): string {
   return topics.length === 1 ? `topic ${topics[0]}` : `topics ${listed(topics)}`;
 }

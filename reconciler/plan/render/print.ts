@@ -1,6 +1,7 @@
 import { diffLines } from "diff";
 import { doesSomething } from "../change.ts";
 import type { Change, ChangeKind, FieldChange, Plan } from "../change.ts";
+import { levelOf } from "../level.ts";
 import { lossText } from "./losses.ts";
 import { cautionText, reasonText } from "./reasons.ts";
 
@@ -23,8 +24,8 @@ export function summary(plan: Plan): string {
 }
 
 function headline(change: Change, width: number): string {
-  const { pipeline_id, kind, effect, why } = change;
-  const what = kind === "update" ? `${kind} (${effect})` : kind;
+  const { pipeline_id, kind, why } = change;
+  const what = kind === "update" ? `${kind} (${levelOf(change)})` : kind;
   return `${pipeline_id.padEnd(width)}  ${what.padEnd(16)}  ${where(change)}${reasonText(why)}`;
 }
 

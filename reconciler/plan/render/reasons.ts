@@ -182,8 +182,8 @@ function addedText(columns: readonly string[]): string {
 
 function recreationText({ path, writes, losses, position, isDrifted }: ReasonFacts["Recreated"]): string {
   const lost = losses.map((loss) => lossText(loss)).join(", ");
-  const loses = lost === "" ? "nothing is lost" : `lost: ${lost}`;
-  const anew = `the pipeline is recreated${writtenFirst(writes)}; ${loses}${positionText(position)}`;
+  const loses = lost === "" ? "" : `; lost: ${lost}`;
+  const anew = `the pipeline is recreated${writtenFirst(writes)}${loses}${positionText(position)}`;
   return `${triggerText({ ending: "recreate", path })}: ${anew}${alsoText(isDrifted)}`;
 }
 
@@ -214,8 +214,8 @@ function immutableText({ path, from, to, reads, recreation_loses }: ReasonFacts[
   );
 }
 
-function notAdoptedText({ paths, calls, effect }: ReasonFacts["NotAdopted"]): string {
-  const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${effect === "none" ? "" : ` (${effect})`}`;
+function notAdoptedText({ paths, calls, level }: ReasonFacts["NotAdopted"]): string {
+  const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${level === "none" ? "" : ` (${level})`}`;
   return (
     `a pipeline with this pipeline_id exists already and was not created from this source; ${firstOf(paths)} ` +
     `${paths.length > 1 ? "differ" : "differs"}: it runs on unchanged. Ways out: set x-sluice.adopt: true, which changes it ` +

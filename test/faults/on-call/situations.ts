@@ -107,7 +107,7 @@ export const situations: readonly Situation[] = [
       };
     },
     row: ["False", "NotApproved"],
-    says: /Sluice-Approve: restart-[0-9a-f]{32}/,
+    says: /Sluice-Approve: rows-[0-9a-f]{32}/,
     alert: "SluiceChangeNotApproved",
   },
   {

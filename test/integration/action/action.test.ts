@@ -149,14 +149,14 @@ test("a change is a comment, which the next run replaces, and is in the summary 
   expect(first.code).toBe(0);
   expect(first.modules).toContain("index.cjs");
   expect(first.modules).not.toContain("node_modules");
-  expect(first.outputs).toMatchObject({ errors: "0", warnings: "0", level: "restart", changes: "1" });
+  expect(first.outputs).toMatchObject({ errors: "0", warnings: "0", level: "rows", changes: "1" });
   expect(first.outputs["comment-url"]).toMatch(/pull\/12#c-100$/);
   const [comment] = started!.comments;
   expect(comment!.body.startsWith(`${marker}\n`)).toBe(true);
   expect(comment!.body).toContain("orders");
   expect(first.summary).toContain(comment!.body);
   const plan = JSON.parse(await readFile(first.outputs["plan-file"]!, "utf8")) as { level: string };
-  expect(plan.level).toBe("restart");
+  expect(plan.level).toBe("rows");
 
   await put(orders);
   const next = await run({ inputs: { path: "pipelines" } });
@@ -178,6 +178,7 @@ test(
     const good = await runBundle({ inputs: { path: "pipelines", sarif: "found.sarif", test: "true" } });
     expect(good).toMatchObject({ code: 0, outputs: { "tests-passed": "1", "tests-failed": "0" } });
     expect(good.out).toContain("1 test: 1 passed, 0 failed");
+    expect(started!.comments[0]!.body).toContain("- tests: none of 1 event in 1 test has another outcome\n");
     expect(Object.keys(good.outputs).toSorted()).toEqual((await described()).outputs);
     await writeFile(file, tests(3));
     const bad = await runBundle({ inputs: { path: "pipelines", test: "true" } });
@@ -189,6 +190,7 @@ test(
     const without = await run({ inputs: { path: "pipelines" } });
     expect(without.code).toBe(0);
     expect(without.outputs).not.toHaveProperty("tests-passed");
+    expect(without.summary).not.toContain("- tests: ");
   },
 );
 
@@ -244,7 +246,7 @@ describe("a change of others that was merged since the last push is not planned"
     await repository.git("merge", "-q", "--no-ff", "-m", "Merge", "mine");
     await repository.git("branch", "-D", "main");
     const { outputs } = await run({ inputs: { path: "pipelines" }, event: eventOf(moved) });
-    expect(outputs).toMatchObject({ level: "restart", changes: "1" });
+    expect(outputs).toMatchObject({ level: "rows", changes: "1" });
     expect(started!.comments[0]!.body).not.toContain("theirs");
   });
 
@@ -255,14 +257,14 @@ describe("a change of others that was merged since the last push is not planned"
     // The event may also name a base that is newer, or not in the clone.
     const event = eventOf({ base: "0".repeat(40), head });
     const { outputs } = await run({ inputs: { path: "pipelines" }, event });
-    expect(outputs).toMatchObject({ level: "restart", changes: "1" });
+    expect(outputs).toMatchObject({ level: "rows", changes: "1" });
   });
 
   test("where the clone has no branch of that name, by the base of the event", async () => {
     const moved = await behindOthers();
     await repository.git("checkout", "-q", "mine");
     const { outputs } = await run({ inputs: { path: "pipelines" }, event: eventOf(moved) });
-    expect(outputs).toMatchObject({ level: "restart", changes: "1" });
+    expect(outputs).toMatchObject({ level: "rows", changes: "1" });
   });
 });
 
@@ -282,7 +284,7 @@ test("a change as grave as fail-on fails the job, a lesser one does not", async 
   const blocked = await run({ inputs: { "fail-on": "change" } });
   expect(blocked.code).toBe(1);
   expect(blocked.out).toContain(
-    "::error title=sluice::This change is of the level restart, and the input fail-on is change",
+    "::error title=sluice::This change is of the level rows, and the input fail-on is change",
   );
   expect((await run({ inputs: { "fail-on": "forget" } })).code).toBe(0);
 });

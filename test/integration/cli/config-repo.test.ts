@@ -91,7 +91,7 @@ describe("the example of a repository", () => {
     await changed("shop/orders.yaml", 'status != "test"', 'status != "trial"', async () => {
       const { code, out } = await plan();
       expect(code).toBe(2);
-      expect((JSON.parse(out) as PlanReport).changes).toMatchObject([{ pipeline_id: "orders", level: "restart" }]);
+      expect((JSON.parse(out) as PlanReport).changes).toMatchObject([{ pipeline_id: "orders", level: "rows" }]);
     });
     await changed("shop/orders.yaml", "key: order_id,", "key: ordered_at,", async () => {
       const { code, out } = await plan();

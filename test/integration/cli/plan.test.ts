@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { EngineError } from "../../../engine/index.ts";
+import { Trials } from "../../../reconciler/pipeline-tests/trials.ts";
 import type { PlanReport } from "../../../reconciler/preview/report.ts";
 import { type Printed, runCommand } from "../../support/command.ts";
 import { GitRepository } from "../../support/git-repository.ts";
@@ -62,7 +64,21 @@ describe("the exit code", () => {
     await put("pipelines/orders.yaml", filtered);
     expect((await plan("--base", "main")).code).toBe(2);
     expect((await plan("--base", "main", "--fail-on", "forget")).code).toBe(2);
+    expect((await plan("--base", "main", "--fail-on", "rows")).code).toBe(1);
     expect((await plan("--base", "main", "--fail-on", "restart")).code).toBe(1);
+  });
+
+  test.each([
+    ["--fail-on rows", "rows", pipelineText({ id: "orders", max_batch_size: 5 }), 2],
+    [
+      "--fail-on forget where events may be lost",
+      "forget",
+      pipelineText({ id: "orders", sluice: ["on_lost: skip"] }),
+      1,
+    ],
+  ])("is of what becomes of events: %s", async (_, level, text, expected) => {
+    await put("pipelines/orders.yaml", text);
+    expect((await plan("--base", "main", "--fail-on", level)).code).toBe(expected);
   });
 
   test.each([
@@ -131,7 +147,7 @@ describe("the base", () => {
     await repository.git("branch", "stable");
     await repository.replaceHistory({ "pipelines/orders.yaml": filtered, "pipelines/returns.yaml": returns });
     const { code, out, err } = await plan("--base", "stable");
-    expect([code, out]).toEqual([2, expect.stringContaining("~ orders: update (restart)")]);
+    expect([code, out]).toEqual([2, expect.stringContaining("~ orders: update (rows)")]);
     expect(err).toMatch(
       /^sluice: the clone has no commit that stable and the change have in common, so stable is compared as it is now/,
     );
@@ -309,6 +325,78 @@ describe("variables", () => {
   test("of --var have one value on both sides", { tags: ["rest"] }, async () => {
     await repository.commit({ "pipelines/clicks.yaml": topic });
     expect((await plan("--base", "main", "--var", "TOPIC=clicks")).code).toBe(0);
+  });
+});
+
+describe("the tests beside a changed pipeline", () => {
+  const tests = `tests:
+  - name: errors alone
+    events:
+      - { event: { id: 1, level: error } }
+      - { event: { id: 2, level: error } }
+      - { event: { id: 3, level: info } }
+`;
+  const opened = vi.spyOn(Trials, "open");
+
+  beforeEach(async () => {
+    opened.mockClear();
+    await repository.commit({ "pipelines/orders.test.yaml": tests });
+  });
+
+  test.each([
+    ["some", "id > 1", "2 of 3 events in 1 test have another outcome"],
+    ["one", "level == 'error' and id > 1", "1 of 3 events in 1 test has another outcome: 2 became rows, and 1 does"],
+    ["none", "level != 'info'", "none of 3 events in 1 test has another outcome"],
+    [
+      "those that nothing passes any more",
+      "level == 'eror'",
+      "2 of 3 events in 1 test have another outcome: 2 became rows, and none does any more, and the filter drops 3",
+    ],
+  ])("say how many of their events have another outcome: %s", async (_, expression, text) => {
+    await put("pipelines/orders.yaml", pipelineText({ id: "orders", expression }));
+    expect((await plan("--base", "main")).out).toContain(`    tests: ${text}\n`);
+    expect((await report("--base", "main")).changes).toMatchObject([{ tests: { tests: 1, events: 3, text } }]);
+    expect((await plan("--base", "main", "--format", "markdown")).out).toMatch(
+      new RegExp(`^- (?:tests|\\*\\*tests\\*\\*): ${text}$`, "m"),
+    );
+  });
+
+  test("that cannot be run are a note, and no failure", async () => {
+    await put("pipelines/orders.test.yaml", tests.replace("- { event: { id: 1", "- { source: none, event: { id: 1"));
+    await put("pipelines/orders.yaml", filtered);
+    const { code, out } = await plan("--base", "main");
+    expect(code).toBe(2);
+    expect(out).toMatch(/^note: the tests of orders were not compared: errors alone: at the base: /m);
+  });
+
+  test("run no statement of the change", async () => {
+    const create = "create: ['CREATE TABLE default.orders (id Int64, level Nonsense) ENGINE = Memory']";
+    await put("pipelines/orders.test.yaml", tests.replace("    events:", `    ${create}\n    events:`));
+    await put("pipelines/orders.yaml", filtered);
+    const { changes, notes } = await report("--base", "main");
+    expect([changes[0]?.tests?.changed, notes]).toEqual([2, []]);
+  });
+
+  test.each([
+    ["without any beside it", "pipelines/returns.yaml", pipelineText({ id: "returns", expression: "id > 1" }), []],
+    [
+      "where what becomes of events stays the same",
+      "pipelines/orders.yaml",
+      pipelineText({ id: "orders", max_batch_size: 5 }),
+      [],
+    ],
+    ["with --skip-tests", "pipelines/orders.yaml", filtered, ["--skip-tests"]],
+  ])("start no engine %s", async (_, path, text, flags) => {
+    await put(path, text);
+    expect((await report("--base", "main", ...flags)).changes).toMatchObject([{ kind: "update" }]);
+    expect(opened).not.toHaveBeenCalled();
+  });
+
+  test("are left out where the engine is not installed", async () => {
+    opened.mockRejectedValueOnce(new EngineError("CLICKHOUSE_MISSING", "no chDB"));
+    await put("pipelines/orders.yaml", filtered);
+    const { changes, notes } = await report("--base", "main");
+    expect([changes[0]?.tests, notes]).toEqual([undefined, []]);
   });
 });
 

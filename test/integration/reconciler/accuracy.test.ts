@@ -27,11 +27,11 @@ describe("what was predicted is kept beside what happened", () => {
     expect(creation).toMatchObject({ plan: { kind: "create", level: "change", calls: ["create"] } });
     expect(edit).toMatchObject({
       plan: {
-        level: "restart",
+        level: "rows",
         calls: ["stop", "update", "resume"],
         costs: [
-          expect.stringMatching(/^drains, about a second/),
           expect.stringMatching(/^the filter of input keeps other events/),
+          expect.stringMatching(/^drains, about a second/),
         ],
         losses: [],
         expects: { drained: 0, pause_ms: 1_000, dead_letters_dropped: 0 },

@@ -77,7 +77,7 @@ function running(): (string | undefined)[] {
 
 /** The fingerprint that the condition of a pipeline asks for. */
 const askedBy = ({ message = "" }: Seen): string =>
-  /(?:change|restart|forget|delete)-[0-9a-f]{32}/.exec(message)?.[0] ?? "";
+  /(?:change|restart|rows|forget|delete)-[0-9a-f]{32}/.exec(message)?.[0] ?? "";
 
 /** `sluice plan --save` from the commit before, as a person runs it on the branch of the change. */
 async function savedPlan(file: string, base = "HEAD~1"): Promise<{ plan: SavedPlan; err: string }> {
@@ -107,8 +107,8 @@ describe("a change of the class, or a graver one", () => {
       {
         pipeline_id: "returns",
         kind: "update",
-        level: "restart",
-        approval: expect.stringMatching(/^restart-/) as string,
+        level: "rows",
+        approval: expect.stringMatching(/^rows-/) as string,
       },
     ]);
   });

@@ -38,6 +38,35 @@ test.each<[Level, string]>([
   expect(made(forgetting, from).change.kind).toBe(kind);
 });
 
+test.each<[string, Level, World, string]>([
+  ["other rows", "rows", { wanted: [{ ...orders, expression: "id > 1" }], there: [{ was: orders }] }, "refuse"],
+  ["other rows", "forget", { wanted: [{ ...orders, expression: "id > 1" }], there: [{ was: orders }] }, "update"],
+  [
+    "other rows of a pipeline that does not run",
+    "rows",
+    {
+      wanted: [{ ...orders, sluice: ["state: Stopped"], expression: "id > 1" }],
+      there: [{ was: { ...orders, sluice: ["state: Stopped"] }, status: "Stopped" }],
+    },
+    "refuse",
+  ],
+  ["a larger batch", "rows", { wanted: [{ ...orders, max_batch_size: 5 }], there: [{ was: orders }] }, "update"],
+  [
+    "events that are skipped without a stop",
+    "forget",
+    { wanted: [{ ...orders, sluice: ["on_lost: skip"] }], there: [{ was: orders }] },
+    "refuse",
+  ],
+  [
+    "another topic",
+    "forget",
+    { wanted: [{ id: "orders", topic: "sales" }], there: [{ was: { id: "orders", topic: "orders" } }] },
+    "refuse",
+  ],
+])("%s under class>=%s", (_title, from, world, kind) => {
+  expect(made(world, from).change.kind).toBe(kind);
+});
+
 describe("a fingerprint", () => {
   const { approval } = made(forgetting, "none");
 

@@ -22,7 +22,7 @@ beforeEach(async () => {
 afterEach(() => world.remove());
 
 const statusOf = (id = "orders"): string => world.engine.get(id).status;
-const asked = (text = ""): string => /(?:change|restart|forget|delete)-[0-9a-f]{32}/.exec(text)?.[0] ?? "";
+const asked = (text = ""): string => /(?:change|restart|rows|forget|delete)-[0-9a-f]{32}/.exec(text)?.[0] ?? "";
 
 /** A reconciler that has begun with `files`, under the rule that changes of a level wait; `approve` says what is approved. */
 async function waitingFor(

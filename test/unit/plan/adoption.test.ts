@@ -18,7 +18,7 @@ test.each<[string, World, Expected]>([
       effect: "restart",
       fields: [expect.objectContaining({ path: "transforms[filter of input].config.expression" })],
       reason: expect.stringMatching(
-        /runs on unchanged\. Ways out: set x-sluice\.adopt: true, which changes it to match the file by stop, update, resume \(restart\); or/,
+        /runs on unchanged\. Ways out: set x-sluice\.adopt: true, which changes it to match the file by stop, update, resume \(rows\); or/,
       ),
     },
   ],

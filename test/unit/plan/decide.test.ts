@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-const folder = "reconciler/plan/decide";
+const folders = ["reconciler/plan/decide", "reconciler/plan/costs"];
+const sources = folders.flatMap((folder) => readdirSync(folder).map((file) => `${folder}/${file}`));
 
 /** Texts of a file, without comments and imports, that have words in them: such as `it is new`. */
 function sentencesIn(source: string): string[] {
@@ -10,9 +11,9 @@ function sentencesIn(source: string): string[] {
   return texts.filter((text) => /[\p{L}}] [\p{L}$]/u.test(text));
 }
 
-test.each(readdirSync(folder))("%s decides, and makes no sentence", (file) => {
+test.each(sources)("%s decides, and makes no sentence", (file) => {
   // Names of entries in a list, such as `dedup of input`, are facts.
-  expect(sentencesIn(readFileSync(`${folder}/${file}`, "utf8"))).toEqual([]);
+  expect(sentencesIn(readFileSync(file, "utf8"))).toEqual([]);
 });
 
 test("a planted sentence is found", () => {

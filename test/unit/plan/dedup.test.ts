@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
+import type { EventEffect } from "../../../schemas/index.ts";
 import type { Change } from "../../../reconciler/plan/change.ts";
 import { changeFor, read } from "./world.ts";
 import type { Expected, World } from "./world.ts";
 
 const orders = { id: "orders" };
 
-const field = (path: string, effect: string): Change["fields"] => [
-  expect.objectContaining({ path, effect }) as Change["fields"][number],
+const field = (path: string, events: EventEffect): Change["fields"] => [
+  expect.objectContaining({ path, effect: "restart", events }) as Change["fields"][number],
 ];
 
 describe("a dedup", () => {
@@ -23,22 +24,32 @@ describe("a dedup", () => {
     [
       "that is new needs a restart",
       { wanted: [dedup()], there: [{ was: orders }] },
-      { kind: "update", effect: "restart", calls: ["stop", "update", "resume"] },
+      { kind: "update", effect: "restart", events: "rows", calls: ["stop", "update", "resume"] },
     ],
     [
       "that goes takes what it remembers with it",
       { wanted: [orders], there: [{ was: dedup() }] },
-      { kind: "update", effect: "forget", calls: ["stop", "update", "resume"] },
+      { kind: "update", effect: "restart", events: "forget", calls: ["stop", "update", "resume"] },
     ],
     [
       "forgets when its key changes",
       { wanted: [dedup({ key: "level" })], there: [{ was: dedup() }] },
-      { kind: "update", effect: "forget", fields: field("transforms[dedup of input].config.key", "forget") },
+      {
+        kind: "update",
+        effect: "restart",
+        events: "forget",
+        fields: field("transforms[dedup of input].config.key", "forget"),
+      },
     ],
     [
       "keeps what it remembers when its window changes",
       { wanted: [dedup({ window: "2h" })], there: [{ was: dedup() }] },
-      { kind: "update", effect: "restart", fields: field("transforms[dedup of input].config.time_window", "restart") },
+      {
+        kind: "update",
+        effect: "restart",
+        events: "rows",
+        fields: field("transforms[dedup of input].config.time_window", "rows"),
+      },
     ],
     [
       "is the same with another spelling of its window",
@@ -57,12 +68,21 @@ describe("a dedup", () => {
     [
       "keeps its workers",
       { wanted: [dedup({ resources: "replicas: 2" })], there: [{ was: dedup() }] },
-      { kind: "refuse", cause: "ImmutableField", fields: field("resources.transform[input].replicas", "refuse") },
+      {
+        kind: "refuse",
+        cause: "ImmutableField",
+        fields: [expect.objectContaining({ path: "resources.transform[input].replicas", effect: "refuse" })],
+      },
     ],
     [
       "keeps the storage that a later file does not name",
       { wanted: [dedup({ window: "2h" })], there: [{ was: dedup({ resources: "storage: { size: 20Gi }" }) }] },
-      { kind: "update", effect: "restart", fields: field("transforms[dedup of input].config.time_window", "restart") },
+      {
+        kind: "update",
+        effect: "restart",
+        events: "rows",
+        fields: field("transforms[dedup of input].config.time_window", "rows"),
+      },
     ],
   ])("%s", (_title, world, expected) => {
     expect(changeFor(world)).toMatchObject(expected);

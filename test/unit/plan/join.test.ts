@@ -22,15 +22,16 @@ describe("an edit of a join", () => {
       { wanted: [joined("key: level, time_window: 1h")], there: [there()] },
       {
         kind: "update",
-        effect: "forget",
-        fields: [{ path: "join.left_source.key", effect: "forget", from: "id", to: "level" }],
+        effect: "restart",
+        events: "forget",
+        fields: [{ path: "join.left_source.key", effect: "restart", events: "forget", from: "id", to: "level" }],
         irreversible: [{ code: "JoinEvents", facts: { events: 12 } }],
       },
     ],
     [
       "forgets with another window",
       { wanted: [joined("key: id, time_window: 2h")], there: [there()] },
-      { effect: "forget", irreversible: [{ code: "JoinEvents", facts: { events: 12 } }] },
+      { effect: "restart", events: "forget", irreversible: [{ code: "JoinEvents", facts: { events: 12 } }] },
     ],
     [
       "keeps what it buffers with the same window in other words",
@@ -40,7 +41,7 @@ describe("an edit of a join", () => {
     [
       "keeps what it buffers with a larger batch",
       { wanted: [{ ...joined(), max_batch_size: 500 }], there: [there()] },
-      { kind: "update", effect: "restart", calls: ["stop", "update", "resume"] },
+      { kind: "update", effect: "restart", events: "same", calls: ["stop", "update", "resume"] },
     ],
     [
       "forgets nothing of a dedup",
@@ -61,7 +62,7 @@ describe("an edit of a join", () => {
           }),
         ],
       },
-      { effect: "forget", irreversible: [{ code: "JoinEvents", facts: { events: 12 } }] },
+      { effect: "restart", events: "forget", irreversible: [{ code: "JoinEvents", facts: { events: 12 } }] },
     ],
   ])("%s", (_title, world, expected) => {
     expect(changeFor(world)).toMatchObject(expected);
@@ -141,7 +142,7 @@ describe("a join that a pipeline did not have, or no longer has", () => {
   ])("%s", (_title, world, from, to) => {
     const change = changeFor(world);
     expect(change).toMatchObject({ kind: "refuse", cause: "ImmutableField" });
-    expect(change.fields).toContainEqual({ path: "join.enabled", effect: "refuse", from, to });
+    expect(change.fields).toContainEqual({ path: "join.enabled", effect: "refuse", events: "same", from, to });
     expect(change.reason).toContain("x-sluice.recreate: true");
   });
 

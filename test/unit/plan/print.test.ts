@@ -25,7 +25,7 @@ test("a plan is printed for people: what, to whom, why, with the values behind i
   expect(`${printPlan(plan)}\n`).toMatchInlineSnapshot(`
     "alpha    create            it is new
         calls: create
-    bravo    update (restart)  name and 1 more changed
+    bravo    update (rows)     name and 1 more changed
         calls: stop, update, resume
         name
           - Bravo
@@ -41,7 +41,7 @@ test("a plan is printed for people: what, to whom, why, with the values behind i
         calls: stop, update, resume
         sink.connection_params.password
           a secret, changed
-    foxes    update (restart)  transforms[filter of input].config.expression changed
+    foxes    update (rows)     transforms[filter of input].config.expression changed
         calls: stop, update, resume
         transforms[filter of input].config.expression
             id > 1 &&

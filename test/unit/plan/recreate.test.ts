@@ -128,8 +128,8 @@ describe("a refused change with recreate", () => {
   test("shows what falls back to its default, as a pipeline made from the file alone has it", () => {
     const was = { id: "orders", root: stream("max_age: 24h, max_bytes: 1Gi") };
     expect(changeFor({ wanted: [wished], there: [{ was }] }).fields).toEqual([
-      { path: "resources.nats.stream.max_age", effect: "refuse", from: "24h0m0s", to: "72h0m0s" },
-      { path: "resources.nats.stream.max_bytes", effect: "refuse", from: "1Gi", to: "0" },
+      { path: "resources.nats.stream.max_age", effect: "refuse", events: "same", from: "24h0m0s", to: "72h0m0s" },
+      { path: "resources.nats.stream.max_bytes", effect: "refuse", events: "same", from: "1Gi", to: "0" },
     ]);
   });
 
@@ -233,7 +233,7 @@ describe("another kind of source", () => {
     expect(change.reason).toMatch(
       new RegExp(`^sources\\[0\\]\\.type cannot change after creation, and was changed from "${from}" to "${to}"`),
     );
-    expect(change.fields[0]).toEqual({ path: "sources[0].type", effect: "refuse", from, to });
+    expect(change.fields[0]).toEqual({ path: "sources[0].type", effect: "refuse", events: "same", from, to });
   });
 
   test.each<[string, PipelineText, PipelineText, RegExp]>([
@@ -247,7 +247,7 @@ describe("another kind of source", () => {
       "the consumer group stays",
       kafka,
       webhook,
-      /recreated; 3 accepted events are written first; nothing is lost; consumer group \S+ keeps its committed offsets of topic shop\.orders/,
+      /recreated; 3 accepted events are written first; consumer group \S+ keeps its committed offsets of topic shop\.orders/,
     ],
   ])("is made anew: %s", (_title, was, wanted, reason) => {
     const change = changeFor({ wanted: [{ ...wanted, sluice: ["recreate: true"] }], there: [{ was, held: 3 }] });

@@ -61,6 +61,17 @@ describe("where everything runs as the base says, a server gives the plan of the
   });
 });
 
+test.each([
+  [7, "what is not read yet of topic orders (now 7 offsets) stays unread, and so does what comes there later"],
+  [0, "what comes to topic orders before it stops stays unread, and so does what comes there later"],
+  [undefined, "what is not read yet of topic orders stays unread, and so does what comes there later"],
+])("a server says how much of a topic stays unread at a lag of %s", (lag, text) => {
+  const orders = { id: "orders", topic: "orders" };
+  const live = answerOf([orders], {}, lag === undefined ? {} : { lag });
+  const [change] = liveReport(live, [{ ...orders, topic: "sales" }], {}).changes;
+  expect([change!.level, change!.costs[0]!.text]).toEqual(["forget", text]);
+});
+
 test("a server says how much a join forgets, and what it drops", () => {
   const join = { left: "key: id, time_window: 1h" };
   const orders = { id: "orders", topic: "orders", topics: ["users"], join };

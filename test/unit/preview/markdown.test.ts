@@ -61,7 +61,7 @@ describe("a comment", () => {
     expect(comment.length).toBeLessThanOrEqual(longestComment);
     const left = leftOut(comment);
     expect((comment.match(/ YAML_SYNTAX: /g)?.length ?? 0) + (left["error"] ?? 0)).toBe(count);
-    expect(comment).toContain("<details><summary><code>orders</code>: update (restart)</summary>");
+    expect(comment).toContain("<details><summary><code>orders</code>: update (rows)</summary>");
   });
 
   test("with nothing to say is short", () => {
@@ -78,7 +78,7 @@ test("a text of a file opens no markup and mentions nobody", () => {
   const change: ReportedChange = {
     ...report.changes[0]!,
     reason: evil,
-    fields: [{ path: "name", effect: "hot", to: evil }],
+    fields: [{ path: "name", effect: "hot", events: "same", to: evil }],
   };
   const shown: PlanReport = { ...report, changes: [change] };
   const comment = markdownOf(shown);

@@ -29,8 +29,24 @@ function recordOf(report: PlanReport, { failOn = "refuse" }: PullRequest): strin
   ].join("\n");
 }
 
+/** Costs that say how a change is carried out, and nothing of events, rows or senders. */
+const ofMechanism = new Set(["Drains", "AppliedLive", "ReadingStops"]);
+
 describe.each(pullRequests)("$title", (request) => {
   const report = reportFor(request);
+
+  test("says what becomes of events before what is stopped, and nothing else by its class", () => {
+    const [head = ""] = /^[^|<]*$/m.exec(markdownOf(report).split("\n").slice(4).join("\n")) ?? [];
+    for (const { kind, level, events, costs, losses, effect, calls } of report.changes) {
+      const isOf = costs.map(({ code }) => !ofMechanism.has(code));
+      expect(isOf).toEqual(isOf.toSorted((a, b) => Number(b) - Number(a)));
+      if (kind === "update" && events !== "same") expect(isOf[0]).toBe(true);
+      if (level === "change" || level === "restart")
+        expect([events, losses, effect === "refuse"]).toEqual(["same", [], false]);
+      if (level === "rows" || level === "forget") expect(head).not.toMatch(/nothing is lost|stays the same/i);
+      if (level === "restart") expect(calls).toContain("stop");
+    }
+  });
 
   test("is told as on record, and fits the published schema", async () => {
     expect([isReport(JSON.parse(JSON.stringify(report))), isReport.errors]).toEqual([true, null]);

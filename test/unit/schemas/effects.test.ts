@@ -1,5 +1,16 @@
 import { expect, test } from "vitest";
-import { effectOf, effects, highest, isSecret, type Effect, type Path } from "../../../schemas/index.ts";
+import {
+  effectOf,
+  effects,
+  eventEffects,
+  eventsOf,
+  highest,
+  highestEvents,
+  isSecret,
+  type Effect,
+  type EventEffect,
+  type Path,
+} from "../../../schemas/index.ts";
 import schema from "../../../schemas/pipeline-v3.schema.json" with { type: "json" };
 
 test.each<[Path, Effect]>([
@@ -25,8 +36,8 @@ test.each<[Path, Effect]>([
   [["resources", "sink", "limits", "memory"], "restart"],
   [["resources", "transform", 0, "replicas"], "restart"],
   [["transforms", 1, "config", "time_window"], "restart"],
-  [["transforms", 1, "config", "key"], "forget"],
-  [["join", "left_source", "key"], "forget"],
+  [["transforms", 1, "config", "key"], "restart"],
+  [["join", "left_source", "key"], "restart"],
   [["pipeline_id"], "refuse"],
   [["resources", "nats", "stream", "max_age"], "refuse"],
   [["resources", "nats", "stream", "max_bytes"], "refuse"],
@@ -48,7 +59,54 @@ test.each([[["sink", "tabel"]], [["nothing"]], [["sink", "table", "x"]]])("%j is
 test("the highest of several effects counts", () => {
   expect(highest([])).toBe("none");
   expect(highest(["hot", "refuse", "restart"])).toBe("refuse");
-  expect(highest(["restart", "forget", "hot"])).toBe("forget");
+  expect(highest(["none", "restart", "hot"])).toBe("restart");
+  expect(highestEvents([])).toBe("same");
+  expect(highestEvents(["rows", "forget", "same"])).toBe("forget");
+});
+
+test.each<[Path, unknown, EventEffect]>([
+  [["name"], "Orders", "same"],
+  [["metadata", "tags"], [], "same"],
+  [["sink", "max_batch_size"], 5, "same"],
+  [["sink", "connection_params", "password"], "x", "same"],
+  [["sink", "connection_params", "host"], "ch", "rows"],
+  [["sink", "connection_params", "port"], "9000", "rows"],
+  [["sink", "table"], "t", "rows"],
+  [["sink", "mapping", 0, "column_type"], "String", "rows"],
+  [["sources", 0, "schema_fields", 1], { name: "amount", type: "float" }, "rows"],
+  [["sources", 0, "schema_fields", 0, "required"], false, "rows"],
+  [["sources", 0, "topic"], "other", "forget"],
+  [["sources", 0, "connection_params", "brokers"], [], "same"],
+  [["sources", 0, "connection_params", "password"], "x", "same"],
+  [["sources", 0, "consumer_group_initial_offset"], "latest", "same"],
+  [["sources", 1], { type: "kafka" }, "rows"],
+  [["transforms", 0, "config", "expression"], "true", "rows"],
+  [["transforms", 0], { type: "dedup" }, "rows"],
+  [["transforms", 0, "config", "key"], "id", "forget"],
+  [["transforms", 0, "config", "time_window"], "1h", "rows"],
+  [["transforms", 0, "config", "transforms", "x", "output_type"], "int", "rows"],
+  [["join", "left_source", "time_window"], "1h", "forget"],
+  [["join", "output_fields", 0, "name"], "id", "rows"],
+  [["resources", "sink", "replicas"], 2, "same"],
+  [["x-sluice", "on_lost"], "skip", "forget"],
+  [["x-sluice", "on_lost"], "pause", "same"],
+  [["x-sluice", "on_uncertain"], "skip", "forget"],
+  [["x-sluice", "on_uncertain"], "insert", "rows"],
+  [["x-sluice", "on_uncertain"], undefined, "rows"],
+  [["x-sluice", "on_uncertain"], "pause", "same"],
+  [["x-sluice", "on_view_error"], "skip", "forget"],
+  [["x-sluice", "null"], "reject", "rows"],
+  [["x-sluice", "take_over"], "0123abcd", "forget"],
+  [["x-sluice", "start"], "latest", "same"],
+  [["x-sluice", "sources"], { orders: { adopt_group: "loader" } }, "same"],
+  [["x-sluice", "sources"], { orders: { on_tombstone: "dead_letter" } }, "rows"],
+  [["x-sluice", "sources", "orders"], { on_tombstone: "dead_letter" }, "rows"],
+])("where %j is %j from now on, events are: %s", (path, to, events) => {
+  expect(eventsOf(path, to)).toBe(events);
+});
+
+test("what becomes of events where a mapping is removed is that of what it had", () => {
+  expect(eventsOf(["x-sluice", "sources"], undefined, { orders: { on_tombstone: "dead_letter" } })).toBe("rows");
 });
 
 test.each<[Path, boolean]>([
@@ -69,6 +127,8 @@ interface SchemaNode {
   description?: string;
   additionalProperties?: boolean;
   "x-effect"?: string;
+  "x-events"?: string | Record<string, string>;
+  enum?: string[];
   [key: string]: unknown;
 }
 
@@ -90,6 +150,10 @@ test("every field has a description and an effect, every mapping refuses unknown
       const whole = { ...definitions[field.$ref?.replace("#/definitions/", "") ?? ""], ...field };
       expect(whole.description, `${place}/${key}`).toMatch(/\.$/);
       expect(effects, `${place}/${key}`).toContain(whole["x-effect"]);
+      const events = whole["x-events"] ?? "same";
+      const byValue = typeof events === "object" ? events : { [key]: events };
+      for (const of of Object.values(byValue)) expect(eventEffects, `${place}/${key}`).toContain(of);
+      if (typeof events === "object") expect(Object.keys(events).toSorted()).toEqual(whole.enum?.toSorted());
     }
   }
 });
