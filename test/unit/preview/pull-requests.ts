@@ -12,7 +12,12 @@ export interface PullRequest {
   variables?: { base: Record<string, string>; head?: Record<string, string> };
   /** Of `--fail-on`. */
   failOn?: Level;
+  /** What keeps some events from becoming rows when it is merged; it says what becomes of them. */
+  trouble?: Trouble;
 }
+
+/** Records are gone unread; a view fails; an insert never came, or its answer did not. */
+export type Trouble = "retention" | "view" | "unsent" | "unanswered";
 
 function pr(
   title: string,
@@ -50,6 +55,8 @@ const stream = (limits: string, ...sluice: string[]): PipelineText => ({
 const edited = (of: PipelineText, ...passages: string[]): Record<string, string> => ({
   [`${of.id}.yaml`]: changedIn(pipelineText(of), ...passages),
 });
+const doubled =
+  "{ type: stateless, source_id: input, config: { transforms: [{ expression: id * 2, output_name: id, output_type: int }, { expression: level, output_name: level, output_type: string }] } }";
 const level = "    - { name: level, column_name: level, column_type: String }\n";
 const several = (count: number): Tree => Array.from({ length: count }, (_, at) => ({ id: `shop-${at + 1}` }));
 
@@ -122,6 +129,82 @@ const live: PullRequest[] = [
   pr("an option of the engine", [clicks], [{ ...clicks, sluice: ["on_lost: skip"] }]),
   pr("a token of its own", [orders], [told("access_token: ${env:SLUICE_SECRET_T}")]),
   pr("directives alone", [orders, returns], [told("prune: false", "depends_on: [returns]"), returns]),
+];
+
+const onServer = (...sluice: string[]): Record<string, string> =>
+  edited(
+    told(...sluice),
+    "host: embedded",
+    'host: ch.example.com\n    port: "8124"\n    username: u\n    password: "${env:SLUICE_SECRET_P}"',
+  );
+
+/** Options of delivery: they stop nothing, and decide what becomes of events. */
+const delivered: PullRequest[] = [
+  pr("lost events are skipped", [clicks], [{ ...clicks, sluice: ["on_lost: skip"] }], { trouble: "retention" }),
+  pr("lost events pause it again", [{ ...clicks, sluice: ["on_lost: skip"] }], [clicks]),
+  pr(
+    "a view that fails is left out",
+    [told("create_table: true")],
+    [told("create_table: true", "on_view_error: skip")],
+    {
+      trouble: "view",
+    },
+  ),
+  pr("an uncertain batch counts as written", [onServer("on_uncertain: pause")], [onServer("on_uncertain: skip")], {
+    trouble: "unsent",
+  }),
+  pr("an uncertain batch is sent again", [onServer("on_uncertain: pause")], [onServer()], { trouble: "unanswered" }),
+  pr("an uncertain batch pauses", [orders], [told("on_uncertain: pause")]),
+  pr("a start that applies no more", [clicks], [{ ...clicks, sluice: ["start: latest"] }]),
+  pr(
+    "another group is adopted and not needed",
+    [clicks],
+    [{ ...clicks, sluice: ["sources: { input: { adopt_group: loader } }"] }],
+  ),
+];
+
+/** Each of them stops its pipeline; that is not what its class says. */
+const otherRows: PullRequest[] = [
+  pr("a filter that nothing passes", [orders], [{ ...orders, expression: "level == `eror`" }]),
+  pr("a filter of one topic more", [clicks], [{ ...clicks, topics: ["views"], expression: "id > 100" }]),
+  pr(
+    "a field that is not required any more",
+    [orders],
+    [edited(orders, "{ name: level, type: string }", "{ name: level, type: string, required: false }")],
+  ),
+  pr(
+    "a field that is no longer declared",
+    [edited(orders, "type: string }]", "type: string }, { name: amount, type: float }]")],
+    [orders],
+  ),
+  pr(
+    "a field that may be absent is declared",
+    [orders],
+    [edited(orders, "type: string }]", "type: string }, { name: amount, type: float, required: false }]")],
+  ),
+  pr("a column of another field", [orders], [edited(orders, "name: level, column_name", "name: id, column_name")]),
+  pr("null is refused", [orders], [told("null: reject")]),
+  pr(
+    "tombstones become dead letters",
+    [clicks],
+    [{ ...clicks, sluice: ["sources: { input: { on_tombstone: dead_letter } }"] }],
+  ),
+  pr("a stateless transform is removed", [{ ...orders, transforms: [doubled] }], [orders]),
+  pr(
+    "other output fields of a join",
+    [joined()],
+    [edited(joined(), "{ source_id: users, name: level }", "{ source_id: input, name: level }")],
+  ),
+];
+
+/** Each of them leaves something unread. */
+const unread: PullRequest[] = [
+  pr(
+    "another topic of a pipeline that is behind",
+    [{ ...clicks, sluice: ["state: Stopped"] }],
+    [{ ...clicks, topic: "clicks-v2" }],
+  ),
+  pr("one broker more", [clicks], [{ ...clicks, brokers: ["kafka:9092", "kafka-2:9092"] }]),
 ];
 
 const restarted: PullRequest[] = [
@@ -197,9 +280,7 @@ const restarted: PullRequest[] = [
     [
       {
         ...orders,
-        transforms: [
-          "{ type: stateless, source_id: input, config: { transforms: [{ expression: id * 2, output_name: id, output_type: int }, { expression: level, output_name: level, output_type: string }] } }",
-        ],
+        transforms: [doubled],
       },
     ],
   ),
@@ -337,6 +418,9 @@ export const pullRequests: readonly PullRequest[] = [
   ...created,
   ...removed,
   ...live,
+  ...delivered,
+  ...otherRows,
+  ...unread,
   ...restarted,
   ...states,
   ...lossy,

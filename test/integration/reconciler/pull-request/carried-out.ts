@@ -12,7 +12,9 @@ import { reportFor } from "../../../unit/preview/sides.ts";
 import type { Passage } from "./expected.ts";
 import { type Servers, type Side, sidesOf, withoutNumber } from "./files.ts";
 import { Flow, type Inlet } from "./flow.ts";
+import { fatesUnsaid } from "./fates.ts";
 import { Repository } from "./repository.ts";
+import { bring, viewUnsaid } from "./trouble.ts";
 import { eventsUnsaid, lettersUnsaid, refusalsUnsaid } from "./unsaid.ts";
 
 export interface Stage extends Servers {
@@ -54,8 +56,9 @@ export async function carriedOut(request: PullRequest, number: number, stage: St
     );
     const report = reportBetween(sides.base, sides.head);
     const passages = passagesOf(before, after, report);
-    await begin(repository, sides.base, before, flow, stage);
+    const early = await begin(repository, sides.base, before, flow, stage);
     await prepare(report, stage);
+    if (request.trouble !== undefined) await bring(request.trouble, before[0]!, flow, stage);
     const merged = repository.merge(sides.head);
     await flow.sendUntil(merged);
     const counts = await finish(passages, [...before, ...after], flow, stage);
@@ -65,6 +68,8 @@ export async function carriedOut(request: PullRequest, number: number, stage: St
       errors: { said: errorsOf(reportFor(request).errors), found: errorsOf(repository.errors()) },
       unsaid: [
         ...eventsUnsaid(flow.sent, passages, counts),
+        ...fatesUnsaid(flow.sent, passages, [early, counts]),
+        ...(request.trouble === undefined ? [] : await viewUnsaid(request.trouble, before[0]!, stage)),
         ...lettersUnsaid(flow.sent, passages, stage.engine),
         ...refusalsUnsaid(flow, passages),
       ],
@@ -83,13 +88,13 @@ async function begin(
   before: readonly DesiredPipeline[],
   flow: Flow,
   stage: Stage,
-): Promise<void> {
+): Promise<Map<number, number>> {
   await prepare(reportBetween({ files: {}, variables: {} }, base), stage);
   await repository.merge(base);
   await flow.admit(before);
   await settled(before, stage);
   await flow.send("before");
-  await written(flow, passagesOf(before, before, { changes: [] }), before, stage);
+  return written(flow, passagesOf(before, before, { changes: [] }), before, stage);
 }
 
 /** New events and repeats, and then the rows of all events. */
@@ -110,7 +115,7 @@ async function finish(
 
 function lineOf({ pipeline_id, plan, result, measured }: OperationRecord): string {
   const calls = measured.calls.map(({ call }) => call).join(", ");
-  return `${pipeline_id}: ${plan.kind} (${plan.effect}) by ${calls}${result === "applied" ? "" : `: ${result}`}`;
+  return `${pipeline_id}: ${plan.kind} (${plan.level}, ${plan.effect}, ${plan.events}) by ${calls}${result === "applied" ? "" : `: ${result}`}`;
 }
 
 function loaded({ files, variables }: Side): ReturnType<typeof load> {
@@ -260,7 +265,10 @@ function passageOf(
 function saidOf({ changes }: PlanReport): string[] {
   return changes
     .filter(({ calls }) => calls.length > 0)
-    .map(({ pipeline_id, kind, effect, calls }) => `${pipeline_id}: ${kind} (${effect}) by ${calls.join(", ")}`)
+    .map(
+      ({ pipeline_id, kind, level, effect, events, calls }) =>
+        `${pipeline_id}: ${kind} (${level}, ${effect}, ${events}) by ${calls.join(", ")}`,
+    )
     .toSorted();
 }
 

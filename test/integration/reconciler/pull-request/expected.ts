@@ -31,6 +31,7 @@ export function sum(ranges: readonly Range[]): Range {
 export function rowsOf({ before, after, change }: Passage, event: SentEvent): Range {
   const [from, to] = [inletOf(before, event), inletOf(after, event)];
   const [early, late] = [isRunning(before) && keeps(from, event), isRunning(after) && keeps(to, event)];
+  if (event.phase === "troubled") return early ? rowsInTrouble(change) : none;
   if (event.isRepeated === true) return late ? repeated(from, to, change) : none;
   if (event.phase === "after") return late && !isOftenDropped(to) ? exactly(1) : upTo(Number(late));
   const goesOn = isRunning(after) && to !== undefined;
@@ -39,6 +40,13 @@ export function rowsOf({ before, after, change }: Passage, event: SentEvent): Ra
   if (change?.calls.length === 0 || change === undefined) return exactly(Number(early));
   if (early && late && goesOn && !isOftenDropped(to) && isOrdered(change)) return exactly(1);
   return upTo(Number(early || late));
+}
+
+/** Rows of an event that met trouble, by what the plan says of that. */
+function rowsInTrouble(change: ReportedChange | undefined): Range {
+  const codes = new Set(change?.costs.map(({ code }) => code));
+  if (codes.has("LostSkipped") || codes.has("UncertainSkipped")) return none;
+  return exactly(codes.has("UncertainSent") ? 2 : 1);
 }
 
 /** The events that a pipeline cannot take, because they lack a declared field. */
@@ -55,7 +63,7 @@ export function lettersOf({ before, after, change }: Passage, event: SentEvent):
 
 /** What a source of a pipeline does with its events. */
 interface Inlet {
-  fields: readonly { name: string }[];
+  fields: readonly { name: string; required?: boolean }[];
   filter?: string;
   /** The key of its dedup. */
   key?: string;
@@ -96,7 +104,7 @@ function isRunning(pipeline: DesiredPipeline | undefined): boolean {
 }
 
 function hasFields({ fields }: Inlet): boolean {
-  return fields.every(({ name }) => name === "id" || name === "level");
+  return fields.every(({ name, required }) => required === false || name === "id" || name === "level");
 }
 
 function keeps(inlet: Inlet | undefined, { id, level }: SentEvent): boolean {

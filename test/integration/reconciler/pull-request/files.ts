@@ -1,3 +1,4 @@
+import type { ClickHouseProxy } from "../../../support/clickhouse-proxy.ts";
 import type { TestClickHouse } from "../../../support/clickhouse.ts";
 import type { TestKafka } from "../../../support/kafka/test-kafka.ts";
 import type { PullRequest } from "../../../unit/preview/pull-requests.ts";
@@ -8,6 +9,8 @@ export interface Servers {
   kafka: TestKafka;
   /** Beside the embedded one. */
   clickhouse: TestClickHouse;
+  /** In front of it. */
+  proxy: ClickHouseProxy;
 }
 
 /** A file by its path. */
@@ -33,7 +36,7 @@ export function sidesOf(request: PullRequest, number: number, servers: Servers):
   return { base: side(request.base, before), head: side(request.head, after) };
 }
 
-function spelling(text: string, number: number, { kafka, clickhouse }: Servers): string {
+function spelling(text: string, number: number, { kafka, clickhouse, proxy }: Servers): string {
   const [broker = ""] = kafka.access.plaintext;
   return (
     text
@@ -50,6 +53,7 @@ function spelling(text: string, number: number, { kafka, clickhouse }: Servers):
         'port: "8123"',
         `port: "${new URL(clickhouse.url).port}"\n    http_port: "${new URL(clickhouse.url).port}"`,
       )
+      .replaceAll('port: "8124"', `port: "${proxy.port}"\n    http_port: "${proxy.port}"`)
       .replaceAll("username: u\n", `username: ${clickhouse.username}\n`)
   );
 }

@@ -3,8 +3,8 @@ import type { TestEngine } from "../../../support/engine.ts";
 import type { TestKafka } from "../../../support/kafka/test-kafka.ts";
 import type { DesiredPipeline } from "../../../../reconciler/desired/desired-state.ts";
 
-/** When an event was sent: before the merge, while it was carried out, or when it was done. */
-export type Phase = "before" | "during" | "after";
+/** When an event was sent: before the merge, into trouble, while the merge was carried out, or when it was done. */
+export type Phase = "before" | "troubled" | "during" | "after";
 
 /** Where events are sent: a webhook pipeline, or a topic. */
 export interface Inlet {
@@ -30,7 +30,12 @@ export interface Refusal {
 }
 
 /** Each phase has ids of its own, odd ones, so that none is twice another. */
-const firstIds: Readonly<Record<Phase, number>> = { before: 10_001, during: 100_001, after: 1_000_001 };
+export const firstIds: Readonly<Record<Phase, number>> = {
+  before: 10_001,
+  troubled: 50_001,
+  during: 100_001,
+  after: 1_000_001,
+};
 const ofInlet = 2_000;
 const ofPhase = 6;
 const whileMerging = 300;

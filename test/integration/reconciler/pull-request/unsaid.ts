@@ -8,7 +8,9 @@ export function eventsUnsaid(
   passages: readonly Passage[],
   counts: ReadonlyMap<number, number>,
 ): string[] {
-  const isDoubled = passages.some(({ after }) => after?.config.transforms.some(({ type }) => type === "stateless"));
+  const isDoubled = passages.some(({ before, after }) =>
+    [before, after].some((one) => one?.config.transforms.some(({ type }) => type === "stateless")),
+  );
   const expected = new Map<SentEvent["id"], { range: Range; event: SentEvent }>();
   for (const event of sent) {
     const range = sum(
