@@ -1,5 +1,5 @@
 import { realpath } from "node:fs/promises";
-import { normalize, sep } from "node:path";
+import { normalize } from "node:path";
 import { EngineError, type ReadSecrets, type SecretSource, type SecretUse } from "../../engine/index.ts";
 import { readReference, referencesIn } from "../../schemas/index.ts";
 import type { ReferenceReader } from "./file-and-env.ts";

@@ -56,9 +56,13 @@ export async function validationOf(
   return ref === undefined || known === 0 ? report : { ...report, known: { count: known, base: ref } };
 }
 
+/** What a problem says, wherever in its file. */
+function keyOf({ code, file, message }: Problem): string {
+  return JSON.stringify([code, file, message]);
+}
+
 /** Problems without the warnings and notes that the base has as well, wherever in their files. */
 function without(problems: readonly Problem[], base: readonly Problem[]): Problem[] {
-  const keyOf = ({ code, file, message }: Problem): string => JSON.stringify([code, file, message]);
   const known = new Set(base.map(keyOf));
   return problems.filter((one) => one.severity === "error" || !known.has(keyOf(one)));
 }

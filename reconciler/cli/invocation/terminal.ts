@@ -128,7 +128,6 @@ export function columns(
     if (widths[widest]! <= narrowest) break;
     widths[widest]! -= 1;
   }
-  const cut = (cell: string, most: number): string => (cell.length > most ? `${cell.slice(0, most - 1)}…` : cell);
   return table
     .map((row) =>
       row
@@ -137,6 +136,10 @@ export function columns(
         .trimEnd(),
     )
     .join("\n");
+}
+
+function cut(cell: string, most: number): string {
+  return cell.length > most ? `${cell.slice(0, most - 1)}…` : cell;
 }
 
 /** One line for each fact: its name, then its value. Facts without a value are left out. */

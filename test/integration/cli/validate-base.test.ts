@@ -73,13 +73,13 @@ describe("sluice validate --base", () => {
   });
 });
 
-describe("with a base, warnings", () => {
-  const password = (reference: string): string =>
-    pipelineText({ id: "orders" }).replace(
-      /connection_params:[^]*?(?=\n {2}\w)/,
-      `connection_params: { host: ch, port: "9000", database: d, username: u, password: "${reference}" }`,
-    );
+const password = (reference: string): string =>
+  pipelineText({ id: "orders" }).replace(
+    /connection_params:[^]*?(?=\n {2}\w)/,
+    `connection_params: { host: ch, port: "9000", database: d, username: u, password: "${reference}" }`,
+  );
 
+describe("with a base, warnings", () => {
   test("that it has as well are counted alone, and new ones are told, of a secret that is allowed too", async () => {
     await writeFile(at("orders.yaml"), password("${env:CH_PASSWORD}"));
     await repository.git("commit", "--quiet", "--all", "--message", "A secret");

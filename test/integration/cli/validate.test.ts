@@ -53,6 +53,8 @@ test("a path that is not there is told in words", async () => {
   });
 });
 
+const allowed = (host: string): string[] => ["--reference", `\${env:CH_*}=orders towards ${host}`];
+
 test("a reference to a secret that operators do not allow by default is a warning, and no error; one that a given reference allows is none", async () => {
   const connection = `{ host: ch.example.com, port: "8123", database: d, username: u, password: "\${env:CH_PASSWORD}" }`;
   const text = pipelineText({ id: "orders", sluice: ["access_token: ${file:/run/secrets/token}"] });
@@ -68,11 +70,10 @@ test("a reference to a secret that operators do not allow by default is a warnin
       '"${env:CH_PASSWORD}": "orders towards ch.example.com" under references)',
   );
   expect(out).not.toContain("access_token");
-  const towards = (host: string): string[] => ["--reference", `\${env:CH_*}=orders towards ${host}`];
-  expect((await sluice("validate", file, ...towards("ch.example.com"))).out).toContain(
+  expect((await sluice("validate", file, ...allowed("ch.example.com"))).out).toContain(
     "warning SECRET_REFUSED: x-sluice.access_token: expected a secret that the references of the operator allow, got ${file:/run/secrets/token}",
   );
-  expect((await sluice("validate", file, ...towards("other.example.com"))).out).toContain("got ${env:CH_PASSWORD}");
+  expect((await sluice("validate", file, ...allowed("other.example.com"))).out).toContain("got ${env:CH_PASSWORD}");
 });
 
 test("a file of tests that cannot be read is an error with its place in every format, and no event of it is shown", async () => {
