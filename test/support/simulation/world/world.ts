@@ -850,13 +850,17 @@ export class World {
     for (const text of this.#unreadOf(index)) yield `${id} ${text}`;
   }
 
-  /** The batches that the other Sluice still writes, as it does not know yet that it was taken over from. One that a person terminated there writes none. */
+  /**
+   * The batches that the other Sluice still writes, as it does not know yet that it was taken over from. It writes none where a
+   * person terminated the pipeline there, or would have to decide about a loss.
+   */
   #pendingElsewhere(index: number): number {
     const { engine } = (this.#places[index]!.on === "first" ? this.#second : this.#sluice) ?? {};
     const id = pipelineId(index);
     if (engine?.list().some(({ pipeline_id }) => pipeline_id === id) !== true) return 0;
     const { overall_status, paused, pending_batches } = engine.health(id);
-    return paused?.class === "owner" || overall_status === "Terminated" ? 0 : pending_batches;
+    const isLeft = paused?.class === "owner" || paused?.class === "lost" || overall_status === "Terminated";
+    return isLeft ? 0 : pending_batches;
   }
 
   /** What of its topic is not read, as far as the group says. */
