@@ -74,8 +74,9 @@ export class JoinedSource implements Source {
   }
 
   wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
-    const position = this.#position + count - 1;
-    return this.#arrivals.wait(() => position <= this.#join!.lastRow, until, signal);
+    const join = this.#join!;
+    const isThere = (): boolean => join.firstRowFrom(this.#position) + count - 1 <= join.lastRow;
+    return this.#arrivals.wait(isThere, until, signal);
   }
 
   async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {

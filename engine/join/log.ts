@@ -202,6 +202,11 @@ export class JoinLog {
     return part && (this.#rows.kept(part) ?? this.#readRows(part));
   }
 
+  /** See `UnsettledRows.firstFrom`. */
+  firstRowFrom(position: number): number {
+    return this.#rows.firstFrom(position);
+  }
+
   /** Rows before `position` are read, and need not be kept in memory. */
   passed(position: number): void {
     this.#rows.passed(position);

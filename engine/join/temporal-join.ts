@@ -153,6 +153,11 @@ export class TemporalJoin {
     return this.#log.rowsFrom(position);
   }
 
+  /** See `UnsettledRows.firstFrom`. */
+  firstRowFrom(position: number): number {
+    return this.#log.firstRowFrom(position);
+  }
+
   /** See `JoinLog.passed`. */
   passed(position: number): void {
     this.#log.passed(position);

@@ -86,6 +86,12 @@ export class UnsettledRows {
     return this.#parts[low];
   }
 
+  /** The first row from `position` on that is there, or the one that comes next: rows that were dropped leave a gap. */
+  firstFrom(position: number): number {
+    const part = this.partOf(position);
+    return Math.max(position, part === undefined ? this.#next : part.first);
+  }
+
   /** Rows before `position` are read, and need not be kept in memory. */
   passed(position: number): void {
     for (const [first, rows] of this.#kept) {

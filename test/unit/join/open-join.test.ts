@@ -5,6 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JoinConfig } from "../../../schemas/pipeline.ts";
 import { ArrivalWriter } from "../../../engine/join/arrivals.ts";
 import type { Side } from "../../../engine/join/buffered-events.ts";
+import { JoinedSource } from "../../../engine/join/joined-source.ts";
+import type { SourcePause } from "../../../engine/core/pause.ts";
 import { holdsSteps } from "../../../engine/join/log-files.ts";
 import { dropJoin, OpenJoin, type OpenJoinOptions } from "../../../engine/join/open-join.ts";
 import { Fingerprints } from "../../../engine/keys/fingerprint.ts";
@@ -146,6 +148,29 @@ test("what is dropped for a terminated pipeline does not come back, and rows go 
     { a: 3, b: 9 },
   ]);
   expect((await other.open()).lastRow).toBe(3);
+});
+
+test("where the last rows were dropped, the next ones are waited for, and read", async () => {
+  const one = open();
+  await step(one, 1, 0, ["left", "x", { a: 1 }], ["left", "x", { a: 2 }], ["right", "x", { b: 1 }]);
+  expect((await one.open()).lastRow).toBe(2);
+  await opened.pop()!.close();
+  await dropJoin(systemDisk, folder, 1);
+  const other = open();
+  const pause = { leave: () => undefined, wait: () => Promise.resolve() } as unknown as SourcePause;
+  const source = new JoinedSource({ open: () => other.open(), next: 2, settled: 1, pause, onSettled: () => undefined });
+  const signals = { drain: new AbortController().signal, leave: new AbortController().signal };
+  await source.open(signals);
+  expect(await source.next(10, 1e6)).toEqual([]);
+  let isThere = false;
+  const waiting = source.wait(1, undefined, signals.drain).then(() => (isThere = true));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isThere).toBe(false);
+  await step(other, 2, 1, ["left", "x", { a: 3 }], ["right", "x", { b: 9 }]);
+  source.arrived();
+  await waiting;
+  const [chunk] = await source.next(10, 1e6);
+  expect(chunk).toMatchObject({ last: 3, events: [{ position: 3 }] });
 });
 
 test("at a limit of memory or disk no batch begins, and the text names both", async () => {
