@@ -223,23 +223,46 @@ function beforeInsert(batch: Sending, reading: Reading, rules: Rules): Decision 
           { do: "commit", by: "skip" },
         ],
       };
+    case "doubted":
+      return inDoubt(batch, reading, rules);
     default:
       return byOptions(batch, reading, rules, "read");
   }
 }
 
 /**
- * Where a view failed, the server has confirmed that the table holds the rows and their token. Where a repeat could double
- * rows, the batch is `over` once that view is gone, or is another one.
+ * Where a view failed, the server has confirmed that the table holds the rows and their token; `doubted` once it was started
+ * since, as a loss of power takes tokens whose rows stay. Where a repeat could double rows, the batch is `over` once that view
+ * is gone, or is another one.
  */
-function standingNow(state: BatchState, now: Reading): Standing | "over" {
+function standingNow(state: BatchState, now: Reading): Standing | "over" | "doubted" {
   const { target } = state;
   if (target === undefined) return "uncertain";
   if (state.kind !== "viewFailed") return standingOf(target, now);
+  if (mayHaveRestarted(target, now)) return standingOf(target, now) === "absent" ? "absent" : "doubted";
   const { view } = state;
   const isSame = view === undefined || target.views?.[view] === now.views?.[view];
   if (isInsideWindow(target, now) || (isSame && completesOnlyView(target, now))) return "recognised";
   return isSame ? "uncertain" : "over";
+}
+
+/** A repeat completes the view. It writes the rows once more where the table has lost their token, so that `on_uncertain` decides. */
+function inDoubt(batch: Sending, reading: Reading, rules: Rules): Decision {
+  if (rules.on_view_error === "skip") return byOptions(batch, reading, rules, "read");
+  const choice = rules.on_uncertain;
+  const effects = reportOnce(batch, choice);
+  const next: Sending = { ...batch, isReported: true };
+  if (choice === "skip") return { next: settled(next), steps: [...effects, { do: "commit", by: "skip" }] };
+  if (choice === "insert") {
+    const send: Action = { do: "send", ignoreViews: false };
+    return {
+      next: { ...next, beforeRepeat: reading },
+      steps: [...effects, { do: "report", what: "insertRepeated" }, send],
+    };
+  }
+  const pauses = batch.pauses + 1;
+  const pause: Effect = { do: "pause", class: "uncertain", pauses, reading };
+  return { next: { ...next, pauses }, steps: [...effects, pause, { do: "read" }] };
 }
 
 /**

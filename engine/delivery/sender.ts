@@ -108,10 +108,7 @@ export class BatchSender {
         this.#record = await this.#with.journal.prepare({ ...this.#record, token: freshToken(), state: next.state });
         return undefined;
       case "pause":
-        await this.#with.pauses.wait(
-          { class: step.class, text: uncertainText(this.#record, step.reading) },
-          step.pauses,
-        );
+        await this.#with.pauses.wait({ class: step.class, text: uncertainText(this.#record, step) }, step.pauses);
         return undefined;
       default:
         this.#sending = next;
@@ -244,9 +241,11 @@ export class BatchSender {
 /** Why a batch that may be in the table is not sent again. */
 export function uncertainText(
   { batch, rows, state }: Pick<BatchRecord, "batch" | "rows" | "state">,
-  { forgetful }: Pick<Reading, "forgetful">,
+  { class: kind, reading: { forgetful } }: { class: "uncertain" | "view"; reading: Pick<Reading, "forgetful"> },
 ): string {
   const what = `batch ${batch} of ${rowsText(rows)}`;
+  if (state.kind === "viewFailed" && kind === "uncertain")
+    return `${what} was in the table when ${failedView(state)}, and its server was started since: a repeat completes the view, and writes the rows once more if a loss of power took their token; set x-sluice.on_uncertain to insert or skip`;
   return state.kind === "viewFailed"
     ? `${what} is in the table, but ${failedView(state)}, and a repeat could double rows, as ${forgetful ?? "that is too long ago"}; drop the view and make it again, or set x-sluice.on_view_error: skip, and it goes on without these rows there`
     : `it is not known whether ${what} was written: the table may no longer recognise a repeat, or its server was restarted and may recognise a token whose rows it does not hold; set x-sluice.on_uncertain to insert or skip`;

@@ -121,7 +121,20 @@ export const uncertain: PauseSection = {
       when: "`on_uncertain: pause` is set, and an insert had no answer for so long that a repeat may not be recognised",
       pause: () => ({
         class: "uncertain",
-        text: uncertainText({ ...batch, state: { kind: "uncertain" } } as never, {}),
+        text: uncertainText({ ...batch, state: { kind: "uncertain" } } as never, { class: "uncertain", reading: {} }),
+      }),
+    },
+    {
+      when: "`on_uncertain: pause` is set, a view failed, and the server was started since",
+      pause: () => ({
+        class: "uncertain",
+        text: uncertainText(
+          {
+            ...batch,
+            state: { kind: "viewFailed", view: "default.orders_by_day", error: "CANNOT_PARSE_TEXT" },
+          } as never,
+          { class: "uncertain", reading: {} },
+        ),
       }),
     },
   ],
@@ -131,7 +144,7 @@ const ofView = (when: string, state: object, reading: { forgetful?: string }): P
   when,
   pause: () => ({
     class: "view",
-    text: uncertainText({ ...batch, state: { kind: "viewFailed", ...state } } as never, reading),
+    text: uncertainText({ ...batch, state: { kind: "viewFailed", ...state } } as never, { class: "view", reading }),
   }),
 });
 
