@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { SourceLag } from "../../../engine/core/counters.ts";
 import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
 import type { SimulatedKafkaOptions } from "../../support/simulation/kafka/simulated-kafka.ts";
-import { KafkaWorld, type Reading, some, topic } from "./kafka-world.ts";
+import { group, KafkaWorld, type Reading, some, topic } from "./kafka-world.ts";
 
 let world: KafkaWorld;
 
@@ -168,14 +168,38 @@ describe("a transaction of another producer", () => {
     await clock.pass(90_000);
     expect(lagOf(reading).open_transactions).toHaveLength(1);
     await world.settled(reading.close());
-    expect(lagOf(reading)).toEqual({
-      pipeline_id: "orders",
-      partitions: 1,
-      uncommitted: 0,
-      lag: 0,
-      lag_seconds: 0,
-      by_partition: [{ topic, partition: 0, lag: 0, lag_seconds: 0 }],
-    });
+    expect(lagOf(reading)).toEqual({ pipeline_id: "orders", partitions: 0, uncommitted: 0 });
+  });
+});
+
+describe("a lag of which nobody knows the end any more is unknown, and not 0", () => {
+  test("where no broker answers for long", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    world.kafka.produce(topic, 0, some(5));
+    const reading = world.reading();
+    await world.until(() => reading.heardOf("lag").length > 0 && lagOf(reading).lag === 0);
+    kafka.down(1);
+    await clock.pass(60_000);
+    expect(lagOf(reading)).not.toHaveProperty("lag");
+    expect(lagOf(reading)).not.toHaveProperty("lag_seconds");
+    expect(lagOf(reading)).toMatchObject({ by_partition: [{ topic, partition: 0 }] });
+    kafka.up(1);
+    await world.until(() => reading.heardOf("lag").length > 0 && lagOf(reading).lag === 0, 120_000);
+    await world.settled(reading.close());
+  });
+
+  test("and what another consumer of the group holds counts", async () => {
+    const { kafka } = begin({ topics: { orders: 4 } });
+    for (const partition of [0, 1, 2, 3]) kafka.produce(topic, partition, some(5));
+    const reading = world.reading();
+    await world.until(() => reading.read.length === 20);
+    const other = kafka.foreign(group, { clientId: "other", topics: [topic] });
+    await world.until(() => lagOf(reading).partitions === 2);
+    for (const partition of [0, 1, 2, 3]) kafka.produce(topic, partition, some(5, "b"));
+    await world.until(() => reading.heardOf("lag").length > 0 && lagOf(reading).lag === 10, 120_000);
+    other.leave();
+    await world.until(() => reading.heardOf("lag").length > 0 && lagOf(reading).lag === 0, 120_000);
+    await world.settled(reading.close());
   });
 });
 

@@ -7,6 +7,8 @@ import type { KafkaPositions } from "./positions.ts";
 import { type FetchedSpan, ReadTimes } from "./read-times.ts";
 
 const every = 10_000;
+/** What brokers said of an end counts for so long, in milliseconds: longer than the source is without asking for it. */
+const trusted = 40_000;
 /** Of so many partitions the lag is told one by one. */
 const mostTold = 1_000;
 
@@ -84,12 +86,13 @@ export class Lag {
     this.#count(feeds);
   }
 
-  /** These partitions are read. */
+  /** These partitions are read. Others, which another consumer may hold, count as well. */
   held(feeds: ReadonlySet<Feed>): void {
+    const { positions } = this.#options;
     this.#held = new Set(feeds);
     this.#transactions.keep(this.#held);
     this.#times.keep(this.#held);
-    this.#count(feeds);
+    this.#count(feeds.size === 0 ? [] : [...feeds, ...positions.feeds.filter((feed) => positions.isRead(feed))]);
   }
 
   #count(feeds: Iterable<Feed>): void {
@@ -121,17 +124,23 @@ export class Lag {
     this.#times.fetched(feed, spans);
   }
 
-  /** Whether brokers have not said for so many milliseconds where a partition ends that is read. */
+  /** Whether brokers have not said for so many milliseconds where a partition ends. */
   isOutdated(milliseconds: number): boolean {
-    const due = performance.now() - milliseconds;
-    return [...this.#held].some((feed) => (this.#ends.get(feed)?.heard ?? -Infinity) < due);
+    return [...this.#counted].some((feed) => this.#endOf(feed, milliseconds) === undefined);
   }
 
-  /** Reports once more: these figures hold until the source is opened again. */
+  /** What was said of an end within so many milliseconds. */
+  #endOf(feed: Feed, milliseconds = trusted): End | undefined {
+    const end = this.#ends.get(feed);
+    return end !== undefined && performance.now() - end.heard <= milliseconds ? end : undefined;
+  }
+
+  /** Reports once more, without a lag: nobody looks for the ends any more. */
   stop(): void {
     clearInterval(this.#timer);
+    this.#held = new Set();
+    this.#counted = new Set();
     this.#transactions.keep(new Set());
-    // An age would not hold.
     this.#times.keep(new Set());
     const hasBegun = this.#timer !== undefined;
     this.#timer = undefined;
@@ -139,7 +148,7 @@ export class Lag {
   }
 
   get #areEndsKnown(): boolean {
-    return [...this.#counted].every((feed) => this.#ends.has(feed));
+    return [...this.#counted].every((feed) => this.#endOf(feed) !== undefined);
   }
 
   #report(): void {
@@ -166,7 +175,7 @@ export class Lag {
 
   #lagOf(feed: Feed): PartitionLag {
     const place = partitionOf(feed);
-    const end = this.#ends.get(feed);
+    const end = this.#endOf(feed);
     if (end === undefined) return place;
     const final = this.#options.positions.final(feed) ?? 0;
     const lag = Math.max(0, end.offset - final);
