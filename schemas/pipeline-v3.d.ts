@@ -710,7 +710,7 @@ export interface SluiceDirectives {
    */
   drift?: "correct" | "report" | "ignore";
   /**
-   * Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept. Default: false.
+   * Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept. With another consumer_group the topic is read again, unless adopt_group names the former group. Default: false.
    */
   recreate?: boolean;
   /**

@@ -84,7 +84,14 @@ export interface ReasonFacts {
 
   // A person has to change something.
   FileUnusable: { obstacle: FileObstacle; status?: Status };
-  ImmutableField: { path: string; from: unknown; to: unknown; reads: boolean; recreation_loses: LossCode[] };
+  ImmutableField: {
+    path: string;
+    from: unknown;
+    to: unknown;
+    reads: boolean;
+    recreation_loses: LossCode[];
+    anew?: TopicsAnew;
+  };
   NotAdopted: { paths: string[]; calls: Call[]; level: Level };
   DriftFight: Wrapped & { times: number };
   IdChanged: Exchange & Gone;
@@ -120,10 +127,16 @@ export interface TopicStart {
 }
 
 /** A topic of a new pipeline that another one reads, or has read. */
-export interface SharedTopic extends Omit<TopicStart, "group" | "adopted"> {
+export interface SharedTopic extends Omit<TopicStart, "group"> {
   other: string;
   /** The other pipeline goes on. */
   goesOn: boolean;
+}
+
+/** Topics that a recreation in another consumer group does not read on where the former group ends. */
+export interface TopicsAnew {
+  former: string;
+  topics: (Omit<TopicStart, "group"> & { source_id: string })[];
 }
 
 /** A planned effect that is perhaps not intended. */

@@ -1770,7 +1770,7 @@ var init_pipeline_v3_schema = __esm({
               enum: ["correct", "report", "ignore"]
             },
             recreate: {
-              description: "Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept.",
+              description: "Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept. With another consumer_group the topic is read again, unless adopt_group names the former group.",
               default: false,
               examples: [true],
               "x-effect": "none",
@@ -26090,10 +26090,10 @@ var init_check2 = __esm({
 });
 
 // reconciler/language/grouped.ts
-function grouped(items, keyOf3) {
+function grouped(items, keyOf4) {
   const groups = /* @__PURE__ */ new Map();
   for (const item5 of items) {
-    const key = keyOf3(item5);
+    const key = keyOf4(item5);
     const group = groups.get(key);
     if (group === void 0) groups.set(key, [item5]);
     else group.push(item5);
@@ -35091,11 +35091,12 @@ function topicsOf2({ sources }) {
 }
 function beginning({ pipeline_id, config, options }, sources = topicsOf2(config)) {
   const group = consumerGroup(pipeline_id, options);
-  return sources.map(({ topic, source_id, consumer_group_initial_offset }) => {
-    const adopted = adopts({ source_id }, { options });
-    const start = options.start ?? consumer_group_initial_offset;
-    return { topic, group, ...adopted !== void 0 && { adopted }, start };
-  });
+  return sources.map((source) => ({ topic: source.topic, group, ...beginOf(source, { options }) }));
+}
+function beginOf(source, { options }) {
+  const adopted = adopts(source, { options });
+  const start = options.start ?? source.consumer_group_initial_offset;
+  return { ...adopted !== void 0 && { adopted }, start };
 }
 function keptInKafka({
   pipeline_id,
@@ -35120,6 +35121,29 @@ function positionAfter(desired, present) {
   if (!isSame4 || group !== consumerGroup(desired.pipeline_id, desired.options))
     return { reads: "anew", topics: beginning(desired) };
   return { reads: "on", group };
+}
+function sharedTopics(fresh, other, goesOn) {
+  const read = goesOn ? commonTopics(fresh, other) : readAnew(fresh, other);
+  return read.map((source) => ({ topic: source.topic, ...beginOf(source, fresh), other: other.pipeline_id, goesOn })).filter(({ start, adopted }) => goesOn || start !== "latest" || adopted !== void 0);
+}
+function topicsAnew(desired, present) {
+  const topics = readAnew(desired, present).map((source) => {
+    const { topic, source_id } = source;
+    return { topic, source_id, ...beginOf(source, desired) };
+  });
+  if (topics.length === 0) return void 0;
+  return { former: consumerGroup(present.pipeline_id, present.options), topics };
+}
+function readAnew(fresh, other) {
+  const former = consumerGroup(other.pipeline_id, other.options);
+  if (consumerGroup(fresh.pipeline_id, fresh.options) === former) return [];
+  return commonTopics(fresh, other).filter((source) => adopts(source, fresh) !== former);
+}
+function commonTopics({ config }, other) {
+  const theirs = topicsOf2(other.config);
+  return topicsOf2(config).filter(
+    (source) => theirs.some((one2) => one2.topic === source.topic && shareBroker(one2, source))
+  );
 }
 function rereading(from, to2) {
   if (!hasConsumerGroup(from.config) || !hasConsumerGroup(to2.config))
@@ -35677,7 +35701,7 @@ function created(desired, actual, described2, why) {
   const again = readAgain(desired, actual, described2);
   const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
   const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
-  const cautions = [...twice.map((facts) => ({ code: "RowsTwice", facts })), ...replay2(desired)];
+  const cautions = [...twice.map(rowsTwice), ...replay2(desired)];
   return {
     ...about(desired),
     kind: "create",
@@ -35703,17 +35727,21 @@ function fromCreated(state) {
 }
 function readAgain(fresh, actual, stays) {
   const others2 = [...actual.pipelines.values()].toSorted((a, b3) => compare2(a.pipeline_id, b3.pipeline_id));
-  return topicsOf2(fresh.config).flatMap(
-    (source) => others2.flatMap((other) => {
-      const isRead = topicsOf2(other.config).some((one2) => one2.topic === source.topic && shareBroker(one2, source));
-      const start = fresh.options.start ?? source.consumer_group_initial_offset;
-      const isFromEnd = start === "latest";
-      const goesOn = stays.has(other.pipeline_id);
-      if (!isRead || isFromEnd && !goesOn) return [];
-      const isSameTable = tableOf(fresh.config.sink) === tableOf(other.config.sink);
-      return [{ topic: { topic: source.topic, start, other: other.pipeline_id, goesOn }, isSameTable }];
-    })
-  );
+  return others2.flatMap((other) => {
+    const isSameTable = sharesTable(fresh, other);
+    const shared = sharedTopics(fresh, other, stays.has(other.pipeline_id));
+    return shared.map((topic) => ({ topic, isSameTable }));
+  });
+}
+function recreatedRows(desired, present) {
+  if (!sharesTable(desired, present)) return [];
+  return sharedTopics(desired, present, false).map(rowsTwice);
+}
+function rowsTwice(facts) {
+  return { code: "RowsTwice", facts };
+}
+function sharesTable({ config }, other) {
+  return tableOf(config.sink) === tableOf(other.config.sink);
 }
 function tableOf({ table, connection_params }) {
   const host2 = connection_params.host.trim().toLowerCase();
@@ -36005,7 +36033,15 @@ var init_level = __esm({
 // reconciler/plan/decide/refusals.ts
 function immutable(desired, present, found2, { path: path2, from, to: to2, at: at2 }) {
   const reads = hasConsumerGroup(desired.config);
-  const facts = { path: path2, from, to: to2, reads, recreation_loses: lossCodesOf(desired, present) };
+  const anew = topicsAnew(desired, present);
+  const facts = {
+    path: path2,
+    from,
+    to: to2,
+    reads,
+    recreation_loses: lossCodesOf(desired, present),
+    ...anew !== void 0 && { anew }
+  };
   return refusal(desired, "ImmutableField", { code: "ImmutableField", facts }, found2, at2);
 }
 function recreation(desired, present, { path: path2, at: at2 }) {
@@ -36022,6 +36058,7 @@ function recreation(desired, present, { path: path2, at: at2 }) {
   }
   const position2 = positionAfter(desired, present);
   const losses = lossesOf(desired, present);
+  const cautions = recreatedRows(desired, present);
   const facts = {
     path: path2,
     writes: unwrittenOf(present),
@@ -36035,6 +36072,7 @@ function recreation(desired, present, { path: path2, at: at2 }) {
     kind: "recreate",
     cause: "Changed",
     why: { code: "Recreated", facts },
+    ...cautions.length > 0 && { cautions },
     calls: [...step.calls, "create", ...fromCreated(desired.directives.state)],
     loses: { dead_letters: present.dead_letters }
   };
@@ -42512,17 +42550,29 @@ function sharedText(shared) {
   return `${readToo(shared)}: rows are written twice, in two tables`;
 }
 function rowsTwiceText(shared) {
-  const old = shared.start === "latest" ? [] : ["what it has written"];
-  const rows = [...old, ...shared.goesOn ? ["all new events"] : []];
-  return `${readToo(shared)} into the same table: ${rows.join(" and ")} is in that table twice`;
+  const { start, adopted, goesOn } = shared;
+  const written2 = adopted === void 0 ? "what it has written" : "what it has written from there on";
+  const old = start === "latest" && adopted === void 0 ? [] : [written2];
+  const rows = [...old, ...goesOn ? ["all new events"] : []];
+  return `${readToo(shared)} into the same table: ${rows.join(" and ")} ${goesOn ? "are" : "is"} in that table twice`;
 }
 function joinReplaysText({ left, right }) {
   const topics = `topics ${left} and ${right} are both read from their past`;
   return `${topics}, and a join is by arrival: left events meet the right event that was read before them, or wait for one as long as their window. Read the left topic from its end, or after the right side is loaded`;
 }
-function readToo({ topic, other, goesOn, start }) {
-  const again = start === "latest" ? "is read too" : `is read again from ${startText(start)}`;
+function readToo({ topic, other, goesOn, ...begin2 }) {
+  const again = begin2.start === "latest" && begin2.adopted === void 0 ? "is read too" : `is ${readFrom(begin2)}`;
   return `topic ${topic}, which ${other} ${goesOn ? "reads" : "has read"}, ${again}`;
+}
+function anewText({ former, topics }) {
+  return topics.map(({ topic, source_id, ...begin2 }) => {
+    const setting = `x-sluice.sources.${source_id}.adopt_group`;
+    return `; topic ${topic} is then ${readFrom(begin2)}, unless ${setting} names the former consumer group ${former}`;
+  }).join("");
+}
+function readFrom({ adopted, start }) {
+  if (adopted !== void 0) return `read from the offsets of the consumer group ${adopted}`;
+  return `read ${start === "latest" ? "" : "again "}from ${startText(start)}`;
 }
 function placeText({ group, topics, lag, uncommitted }) {
   const ends2 = topics.length === 1 ? "its end" : "their ends";
@@ -42786,10 +42836,10 @@ function obstacleText(obstacle) {
   if ("file" in obstacle) return `${obstacle.file} cannot be used`;
   return `${obstacle.problem}${obstacle.more > 0 ? ` (and ${obstacle.more} more)` : ""}`;
 }
-function immutableText({ path: path2, from, to: to2, reads, recreation_loses }) {
+function immutableText({ path: path2, from, to: to2, reads, recreation_loses, anew }) {
   const another = reads ? ", which reads its topic in a consumer group of its own" : "";
   const values3 = `${JSON.stringify(from)} to ${JSON.stringify(to2)}`;
-  return `${path2} cannot change after creation, and was changed from ${values3}: the pipeline runs on unchanged. Ways out: restore the old value; or give the new config to a new pipeline with another pipeline_id${another}; or set x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without ` + lossNames(recreation_loses);
+  return `${path2} cannot change after creation, and was changed from ${values3}: the pipeline runs on unchanged. Ways out: restore the old value; or give the new config to a new pipeline with another pipeline_id${another}; or set x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without ` + lossNames(recreation_loses) + (anew === void 0 ? "" : anewText(anew));
 }
 function notAdoptedText({ paths, calls, level }) {
   const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${level === "none" ? "" : ` (${level})`}`;
@@ -44804,8 +44854,10 @@ async function validationOf({ settings: settings2, env, progress: progress2 }, p
   const report = { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread: unread2 };
   return ref === void 0 || known2 === 0 ? report : { ...report, known: { count: known2, base: ref } };
 }
+function keyOf3({ code: code18, file, message }) {
+  return JSON.stringify([code18, file, message]);
+}
 function without2(problems, base) {
-  const keyOf3 = ({ code: code18, file, message }) => JSON.stringify([code18, file, message]);
   const known2 = new Set(base.map(keyOf3));
   return problems.filter((one2) => one2.severity === "error" || !known2.has(keyOf3(one2)));
 }

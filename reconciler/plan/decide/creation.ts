@@ -1,6 +1,6 @@
 import type { SinkConfig } from "../../../schemas/index.ts";
 import type { InventoryEntry } from "../../actual/inventory.ts";
-import type { ActualState } from "../../actual/state.ts";
+import type { ActualPipeline, ActualState } from "../../actual/state.ts";
 import type { DesiredPipeline, WishedState } from "../../desired/desired-state.ts";
 import { fingerprintOf } from "../../desired/fingerprint.ts";
 import type { Call } from "../calls.ts";
@@ -9,7 +9,7 @@ import type { Beginning, Caution, SharedTopic } from "../reason.ts";
 import { about } from "./changes.ts";
 import { compare } from "./dependencies.ts";
 import { corrected, driftOf, leftAsItIs } from "./drift.ts";
-import { beginning, shareBroker, topicsOf } from "./kafka.ts";
+import { beginning, sharedTopics, topicsOf } from "./kafka.ts";
 import { lostInEngine } from "./losses.ts";
 
 /**
@@ -49,7 +49,7 @@ function created(
   const again = readAgain(desired, actual, described);
   const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
   const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
-  const cautions = [...twice.map((facts) => ({ code: "RowsTwice" as const, facts })), ...replay(desired)];
+  const cautions = [...twice.map(rowsTwice), ...replay(desired)];
   return {
     ...about(desired),
     kind: "create",
@@ -89,17 +89,25 @@ function readAgain(
   stays: ReadonlySet<string>,
 ): { topic: SharedTopic; isSameTable: boolean }[] {
   const others = [...actual.pipelines.values()].toSorted((a, b) => compare(a.pipeline_id, b.pipeline_id));
-  return topicsOf(fresh.config).flatMap((source) =>
-    others.flatMap((other) => {
-      const isRead = topicsOf(other.config).some((one) => one.topic === source.topic && shareBroker(one, source));
-      const start = fresh.options.start ?? source.consumer_group_initial_offset;
-      const isFromEnd = start === "latest";
-      const goesOn = stays.has(other.pipeline_id);
-      if (!isRead || (isFromEnd && !goesOn)) return [];
-      const isSameTable = tableOf(fresh.config.sink) === tableOf(other.config.sink);
-      return [{ topic: { topic: source.topic, start, other: other.pipeline_id, goesOn }, isSameTable }];
-    }),
-  );
+  return others.flatMap((other) => {
+    const isSameTable = sharesTable(fresh, other);
+    const shared = sharedTopics(fresh, other, stays.has(other.pipeline_id));
+    return shared.map((topic) => ({ topic, isSameTable }));
+  });
+}
+
+/** Rows of a pipeline that come again, into the same table, once it is recreated. */
+export function recreatedRows(desired: DesiredPipeline, present: ActualPipeline): Caution[] {
+  if (!sharesTable(desired, present)) return [];
+  return sharedTopics(desired, present, false).map(rowsTwice);
+}
+
+function rowsTwice(facts: SharedTopic): Caution<"RowsTwice"> {
+  return { code: "RowsTwice", facts };
+}
+
+function sharesTable({ config }: DesiredPipeline, other: ActualPipeline): boolean {
+  return tableOf(config.sink) === tableOf(other.config.sink);
 }
 
 /** Two names of one server count as two servers. */

@@ -8,7 +8,7 @@ import {
 } from "../../../schemas/index.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
-import type { GroupPlace, RecreatedPosition, Rereading, TopicStart } from "../reason.ts";
+import type { GroupPlace, RecreatedPosition, Rereading, SharedTopic, TopicsAnew, TopicStart } from "../reason.ts";
 
 export function topicsOf({ sources }: PipelineConfig): KafkaSourceConfig[] {
   return sources.filter((source) => source.type === "kafka");
@@ -20,11 +20,17 @@ export function beginning(
   sources: readonly KafkaSourceConfig[] = topicsOf(config),
 ): TopicStart[] {
   const group = consumerGroup(pipeline_id, options);
-  return sources.map(({ topic, source_id, consumer_group_initial_offset }) => {
-    const adopted = adopts({ source_id }, { options });
-    const start = options.start ?? consumer_group_initial_offset;
-    return { topic, group, ...(adopted !== undefined && { adopted }), start };
-  });
+  return sources.map((source) => ({ topic: source.topic, group, ...beginOf(source, { options }) }));
+}
+
+/** Where a topic begins of which the group of the pipeline has no offsets. */
+function beginOf(
+  source: KafkaSourceConfig,
+  { options }: Pick<DesiredPipeline, "options">,
+): Pick<TopicStart, "adopted" | "start"> {
+  const adopted = adopts(source, { options });
+  const start = options.start ?? source.consumer_group_initial_offset;
+  return { ...(adopted !== undefined && { adopted }), start };
 }
 
 /** The committed offsets that a deleted pipeline leaves in Kafka. */
@@ -53,6 +59,37 @@ export function positionAfter(desired: DesiredPipeline, present: ActualPipeline)
   if (!isSame || group !== consumerGroup(desired.pipeline_id, desired.options))
     return { reads: "anew", topics: beginning(desired) };
   return { reads: "on", group };
+}
+
+/** Topics of a new pipeline that another one reads or has read, unless it only goes on where that one ended. */
+export function sharedTopics(fresh: DesiredPipeline, other: ActualPipeline, goesOn: boolean): SharedTopic[] {
+  const read = goesOn ? commonTopics(fresh, other) : readAnew(fresh, other);
+  return read
+    .map((source) => ({ topic: source.topic, ...beginOf(source, fresh), other: other.pipeline_id, goesOn }))
+    .filter(({ start, adopted }) => goesOn || start !== "latest" || adopted !== undefined);
+}
+
+/** What a recreation in another group reads other than on from where the former group ends; undefined for nothing. */
+export function topicsAnew(desired: DesiredPipeline, present: ActualPipeline): TopicsAnew | undefined {
+  const topics = readAnew(desired, present).map((source) => {
+    const { topic, source_id } = source;
+    return { topic, source_id, ...beginOf(source, desired) };
+  });
+  if (topics.length === 0) return undefined;
+  return { former: consumerGroup(present.pipeline_id, present.options), topics };
+}
+
+function readAnew(fresh: DesiredPipeline, other: ActualPipeline): KafkaSourceConfig[] {
+  const former = consumerGroup(other.pipeline_id, other.options);
+  if (consumerGroup(fresh.pipeline_id, fresh.options) === former) return [];
+  return commonTopics(fresh, other).filter((source) => adopts(source, fresh) !== former);
+}
+
+function commonTopics({ config }: DesiredPipeline, other: ActualPipeline): KafkaSourceConfig[] {
+  const theirs = topicsOf(other.config);
+  return topicsOf(config).filter((source) =>
+    theirs.some((one) => one.topic === source.topic && shareBroker(one, source)),
+  );
 }
 
 /** How an edit changes the position from which a pipeline reads. */

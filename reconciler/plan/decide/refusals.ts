@@ -4,11 +4,11 @@ import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import type { Change } from "../change.ts";
 import type { EndTrigger, Reason } from "../reason.ts";
 import { about, noOp, refusal } from "./changes.ts";
-import { fromCreated } from "./creation.ts";
+import { fromCreated, recreatedRows } from "./creation.ts";
 import { differences, fieldsOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
 import { endOf, unwrittenOf } from "./ending.ts";
-import { positionAfter } from "./kafka.ts";
+import { positionAfter, topicsAnew } from "./kafka.ts";
 import { lossCodesOf, lossesOf } from "./losses.ts";
 
 /** An immutable field changed, and the file does not set `x-sluice.recreate`. */
@@ -20,7 +20,15 @@ export function immutable(
 ): Change {
   const reads = hasConsumerGroup(desired.config);
   // Without figures, which would make a new refusal in each plan.
-  const facts = { path, from, to, reads, recreation_loses: lossCodesOf(desired, present) };
+  const anew = topicsAnew(desired, present);
+  const facts = {
+    path,
+    from,
+    to,
+    reads,
+    recreation_loses: lossCodesOf(desired, present),
+    ...(anew !== undefined && { anew }),
+  };
   return refusal(desired, "ImmutableField", { code: "ImmutableField", facts }, found, at);
 }
 
@@ -46,6 +54,7 @@ export function recreation(desired: DesiredPipeline, present: ActualPipeline, { 
   }
   const position = positionAfter(desired, present);
   const losses = lossesOf(desired, present);
+  const cautions = recreatedRows(desired, present);
   const facts = {
     path,
     writes: unwrittenOf(present),
@@ -59,6 +68,7 @@ export function recreation(desired: DesiredPipeline, present: ActualPipeline, { 
     kind: "recreate",
     cause: "Changed",
     why: { code: "Recreated", facts },
+    ...(cautions.length > 0 && { cautions }),
     calls: [...step.calls, "create", ...fromCreated(desired.directives.state)],
     loses: { dead_letters: present.dead_letters },
   };

@@ -1,4 +1,12 @@
-import type { CautionFacts, GroupPlace, RecreatedPosition, Rereading, SharedTopic, TopicStart } from "../reason.ts";
+import type {
+  CautionFacts,
+  GroupPlace,
+  RecreatedPosition,
+  Rereading,
+  SharedTopic,
+  TopicsAnew,
+  TopicStart,
+} from "../reason.ts";
 import { counted, listed } from "./words.ts";
 
 /** Where a new pipeline begins to read; empty for one that reads no topic. */
@@ -26,9 +34,11 @@ export function sharedText(shared: SharedTopic): string {
 
 /** The same, where both write to one table. */
 export function rowsTwiceText(shared: SharedTopic): string {
-  const old = shared.start === "latest" ? [] : ["what it has written"];
-  const rows = [...old, ...(shared.goesOn ? ["all new events"] : [])];
-  return `${readToo(shared)} into the same table: ${rows.join(" and ")} is in that table twice`;
+  const { start, adopted, goesOn } = shared;
+  const written = adopted === undefined ? "what it has written" : "what it has written from there on";
+  const old = start === "latest" && adopted === undefined ? [] : [written];
+  const rows = [...old, ...(goesOn ? ["all new events"] : [])];
+  return `${readToo(shared)} into the same table: ${rows.join(" and ")} ${goesOn ? "are" : "is"} in that table twice`;
 }
 
 export function joinReplaysText({ left, right }: CautionFacts["JoinReplays"]): string {
@@ -39,9 +49,24 @@ export function joinReplaysText({ left, right }: CautionFacts["JoinReplays"]): s
   );
 }
 
-function readToo({ topic, other, goesOn, start }: SharedTopic): string {
-  const again = start === "latest" ? "is read too" : `is read again from ${startText(start)}`;
+function readToo({ topic, other, goesOn, ...begin }: SharedTopic): string {
+  const again = begin.start === "latest" && begin.adopted === undefined ? "is read too" : `is ${readFrom(begin)}`;
   return `topic ${topic}, which ${other} ${goesOn ? "reads" : "has read"}, ${again}`;
+}
+
+/** What a recreation in another group would read. */
+export function anewText({ former, topics }: TopicsAnew): string {
+  return topics
+    .map(({ topic, source_id, ...begin }) => {
+      const setting = `x-sluice.sources.${source_id}.adopt_group`;
+      return `; topic ${topic} is then ${readFrom(begin)}, unless ${setting} names the former consumer group ${former}`;
+    })
+    .join("");
+}
+
+function readFrom({ adopted, start }: Pick<TopicStart, "adopted" | "start">): string {
+  if (adopted !== undefined) return `read from the offsets of the consumer group ${adopted}`;
+  return `read ${start === "latest" ? "" : "again "}from ${startText(start)}`;
 }
 
 /** The committed offsets that a deleted pipeline leaves in Kafka. */

@@ -2,6 +2,7 @@ import { allowed, limitText } from "../budget.ts";
 import type { Caution, NotRunning, Reason, ReasonCode, ReasonFacts, StateDifference, Suspension } from "../reason.ts";
 import { deletionText, hindranceText, triggerText, waitText } from "./ending.ts";
 import {
+  anewText,
   beginningText,
   joinReplaysText,
   positionText,
@@ -203,14 +204,15 @@ function obstacleText(obstacle: ReasonFacts["FileUnusable"]["obstacle"]): string
   return `${obstacle.problem}${obstacle.more > 0 ? ` (and ${obstacle.more} more)` : ""}`;
 }
 
-function immutableText({ path, from, to, reads, recreation_loses }: ReasonFacts["ImmutableField"]): string {
+function immutableText({ path, from, to, reads, recreation_loses, anew }: ReasonFacts["ImmutableField"]): string {
   const another = reads ? ", which reads its topic in a consumer group of its own" : "";
   const values = `${JSON.stringify(from)} to ${JSON.stringify(to)}`;
   return (
     `${path} cannot change after creation, and was changed from ${values}: the pipeline runs on unchanged. Ways out: restore ` +
     `the old value; or give the new config to a new pipeline with another pipeline_id${another}; or set ` +
     "x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without " +
-    lossNames(recreation_loses)
+    lossNames(recreation_loses) +
+    (anew === undefined ? "" : anewText(anew))
   );
 }
 

@@ -6,6 +6,8 @@ import { changeFor, planFor, type Expected, type There, type World } from "./wor
 
 const orders: PipelineText = { id: "orders", topic: "shop.orders" };
 const group = consumerGroup("orders");
+const adopted = (of: string): string => `sources: { input: { adopt_group: ${of} } }`;
+const adopting = (of: string): Pick<PipelineText, "sluice"> => ({ sluice: [adopted(of)] });
 
 describe("a new pipeline that reads a topic", () => {
   const unless = `unless the consumer group ${group} has offsets of it, from which it then continues`;
@@ -47,7 +49,7 @@ describe("a new pipeline that reads a topic", () => {
       "into the table of one that goes on reading it",
       { wanted: [orders, shared], there: [{ was: orders }] },
       [
-        "topic shop.orders, which orders reads, is read again from its beginning into the same table: what it has written and all new events is in that table twice",
+        "topic shop.orders, which orders reads, is read again from its beginning into the same table: what it has written and all new events are in that table twice",
       ],
     ],
     [
@@ -60,11 +62,37 @@ describe("a new pipeline that reads a topic", () => {
     [
       "from its end, into the table of one that goes on reading it",
       { wanted: [orders, { ...shared, ...latest }], there: [{ was: orders }] },
-      ["topic shop.orders, which orders reads, is read too into the same table: all new events is in that table twice"],
+      [
+        "topic shop.orders, which orders reads, is read too into the same table: all new events are in that table twice",
+      ],
     ],
     [
       "from its end, into the table of one that goes",
       { wanted: [{ ...shared, ...latest }], there: [{ was: orders }] },
+      undefined,
+    ],
+    [
+      "from where a group ends that it adopts, into the table of one that goes on reading it",
+      { wanted: [orders, { ...shared, ...adopting("loader") }], there: [{ was: orders }] },
+      [
+        "topic shop.orders, which orders reads, is read from the offsets of the consumer group loader into the same table: what it has written from there on and all new events are in that table twice",
+      ],
+    ],
+    [
+      "from where a group ends that it adopts, into the table of one that goes",
+      { wanted: [{ ...shared, ...latest, ...adopting("loader") }], there: [{ was: orders }] },
+      [
+        "topic shop.orders, which orders has read, is read from the offsets of the consumer group loader into the same table: what it has written from there on is in that table twice",
+      ],
+    ],
+    [
+      "from where the group of one ends that goes",
+      { wanted: [{ ...shared, ...adopting(group) }], there: [{ was: orders }] },
+      undefined,
+    ],
+    [
+      "in the group of one that goes",
+      { wanted: [{ ...shared, sluice: [`consumer_group: ${group}`] }], there: [{ was: orders }] },
       undefined,
     ],
     [
@@ -228,6 +256,75 @@ describe("a pipeline that reads a topic", () => {
     ],
   ])("%s", (_title, world, expected) => {
     expect(changeFor(world)).toMatchObject(expected);
+  });
+});
+
+/** The pipeline with another consumer group, and further settings. */
+const renamed = (...sluice: string[]): PipelineText => ({ ...orders, sluice: ["consumer_group: data", ...sluice] });
+const changed = (to: PipelineText): ReturnType<typeof changeFor> =>
+  changeFor({ wanted: [to], there: [{ was: orders }] });
+
+describe("a pipeline that gets another consumer group", () => {
+  const unlessNamed = `unless x-sluice.sources.input.adopt_group names the former consumer group ${group}`;
+
+  test.each<[string, PipelineText, string]>([
+    [
+      "again from its beginning",
+      renamed(),
+      `; topic shop.orders is then read again from its beginning, ${unlessNamed}`,
+    ],
+    [
+      "from its end",
+      renamed("start: latest"),
+      `; topic shop.orders is then read from its end (what it holds now is not read), ${unlessNamed}`,
+    ],
+    [
+      "from where another group ends",
+      renamed(adopted("loader")),
+      `; topic shop.orders is then read from the offsets of the consumer group loader, ${unlessNamed}`,
+    ],
+  ])("is refused, and told that a recreation reads its topic %s", (_title, to, end) => {
+    const change = changed(to);
+    expect(change).toMatchObject({ kind: "refuse", cause: "ImmutableField" });
+    expect(change.reason.slice(change.reason.indexOf("; topic"))).toBe(end);
+  });
+
+  test("is refused without a word of its topic where it goes on where the former group ends", () => {
+    const { kind, reason } = changed(renamed(adopted(group)));
+    expect(kind).toBe("refuse");
+    expect(reason).not.toContain("shop.orders");
+  });
+
+  test.each<[string, PipelineText, string[] | undefined]>([
+    [
+      "that are there",
+      renamed("recreate: true"),
+      [
+        "topic shop.orders, which orders has read, is read again from its beginning into the same table: what it has written is in that table twice",
+      ],
+    ],
+    [
+      "that are there from where another group ends",
+      renamed("recreate: true", adopted("loader")),
+      [
+        "topic shop.orders, which orders has read, is read from the offsets of the consumer group loader into the same table: what it has written from there on is in that table twice",
+      ],
+    ],
+    [
+      "that are there, unless it goes on where the former one ends",
+      renamed("recreate: true", adopted(group)),
+      undefined,
+    ],
+    ["that are there, unless it begins at the end", renamed("recreate: true", "start: latest"), undefined],
+    [
+      "that are there, unless it writes into another table",
+      { ...renamed("recreate: true"), table: "sales" },
+      undefined,
+    ],
+  ])("is recreated, and the plan warns of rows %s", (_title, to, warnings) => {
+    const change = changed(to);
+    expect(change.kind).toBe("recreate");
+    expect(change.warnings).toEqual(warnings);
   });
 });
 
