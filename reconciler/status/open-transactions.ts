@@ -15,7 +15,7 @@ export function openTransactionsText({ overall_status, source }: PipelineHealth)
       : `, and others in ${others.length} more ${others.length === 1 ? "partition" : "partitions"}`;
   return (
     `a transaction of a producer has been open in ${where} since ${since}${more}: what comes from offset ${offset} on is not read until it ends. ` +
-    `If its producer is gone, find it with kafka-transactions.sh --bootstrap-server HOST:PORT find-hanging --topic ${topic} --partition ${partition}, ` +
-    `and end it with kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic ${topic} --partition ${partition} --start-offset ${offset}`
+    `If its producer is gone, find it with kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic ${topic} --partition ${partition}, ` +
+    `as the one whose CurrentTransactionStartOffset is ${offset}, and end it with kafka-transactions.sh --bootstrap-server HOST:PORT abort --topic ${topic} --partition ${partition} --start-offset ${offset}`
   );
 }

@@ -146,7 +146,10 @@ describe("a pipeline that cannot read on behind an open transaction", () => {
     expect(told?.message).toContain(
       "open in partition 3 of topic shop.orders since 2026-01-02T03:04:05.000Z: what comes from offset 41",
     );
-    expect(told?.message).toContain("find-hanging --topic shop.orders --partition 3");
+    expect(told?.message).toContain(
+      "If its producer is gone, find it with kafka-transactions.sh --bootstrap-server HOST:PORT describe-producers --topic shop.orders " +
+        "--partition 3, as the one whose CurrentTransactionStartOffset is 41, and end it with ",
+    );
     expect(told?.message).toContain("abort --topic shop.orders --partition 3 --start-offset 41");
     expect(brief(conditions())[0]).toBe("Ready True ReconciliationSucceeded");
   });
