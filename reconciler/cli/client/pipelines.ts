@@ -45,7 +45,7 @@ function remarkOf(one: PipelineHealth): string {
     one.failure,
     one.paused?.text,
     one.refused_senders?.text,
-    foreignMembersOf(one),
+    foreignRemark(one),
     openTransactionsText(one),
     throttlingText(one),
     unmatched(one)?.message,
@@ -145,6 +145,11 @@ function joinFacts({ join }: PipelineHealth): [string, number | string][] {
     rows,
     ["join", `${memory} bytes in memory, ${storage} on disk`],
   ];
+}
+
+function foreignRemark(one: PipelineHealth): string | undefined {
+  const members = foreignMembersOf(one);
+  return members === undefined ? undefined : `group member ${members}`;
 }
 
 /** Group members that are not Sluice; their number and the length of their names are not limited. */

@@ -173,7 +173,7 @@ describe("for people", () => {
       ["ID", "STATUS", "BUFFERED", "LAG", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
       ["orders", "Running", "3", "3", "2"],
       ["paused", "Failed", "3", "3", "2", "gone\\u001b[2J"],
-      ["kafka", "Running", "42", "3", "2", members],
+      ["kafka", "Running", "42", "3", "2", `group member ${members}`],
     ]);
     const { out } = await sluice("health", "kafka");
     expect(out).toMatch(/^partitions read: +30$/m);
