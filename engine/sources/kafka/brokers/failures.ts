@@ -23,6 +23,22 @@ export class TopicFailure extends Error {
   }
 }
 
+/** A group that cannot be adopted; `way_out` is what a person can do about that. */
+export class AdoptionFailure extends Error {
+  override readonly name = "AdoptionFailure";
+  readonly way_out: string;
+
+  constructor(text: string, way_out: string) {
+    super(`adopt_group: ${text}`);
+    this.way_out = way_out;
+  }
+}
+
+/** What a person can do about a failure of a source. */
+export function wayOutOfFailure(error: unknown): string {
+  return error instanceof AdoptionFailure ? error.way_out : waysOutOfKafka.source;
+}
+
 /** What a connection met: a listener with or without TLS where it expected the other one, or that asks for a login. */
 type Mismatch = "LISTENER_WITH_TLS" | "LISTENER_WITHOUT_TLS" | "LISTENER_WITH_LOGIN";
 
@@ -176,7 +192,7 @@ export class SourceFailures {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #hide: Hide;
-  readonly #texts = new Map<string, string>();
+  readonly #shown = new Map<string, Pick<Pause, "text" | "way_out">>();
   /** When the pause began: the time that is shown, and the monotonic clock in milliseconds. */
   #since: { shown: string; at: number } | undefined;
 
@@ -193,27 +209,28 @@ export class SourceFailures {
     // Some name their partition themselves.
     const isNamed = error instanceof UnreadableRecords || found.startsWith(`${who}: `);
     const text = isNamed ? found : `${who}: ${found}`;
-    if (this.#texts.get(who) === text) return;
-    this.#texts.set(who, text);
+    if (this.#shown.get(who)?.text === text) return;
+    const shown = { text, way_out: wayOutOfFailure(error) };
+    this.#shown.set(who, shown);
     this.#since ??= { shown: new Date().toISOString(), at: performance.now() };
-    this.#show(text, this.#since.shown);
+    this.#show(shown, this.#since.shown);
   }
 
-  #show(text: string, since: string): void {
-    const pause = { class: "source" as const, since, text, way_out: waysOutOfKafka.source };
+  #show(shown: Pick<Pause, "text" | "way_out">, since: string): void {
+    const pause = { class: "source" as const, since, ...shown };
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause });
   }
 
   /** Notes that `who` works again. What still fails is shown then. */
   clear(who: string): void {
-    if (!this.#texts.delete(who)) return;
-    const last = [...this.#texts.values()].at(-1);
+    if (!this.#shown.delete(who)) return;
+    const last = [...this.#shown.values()].at(-1);
     if (last === undefined) this.#end();
     else this.#show(last, this.#since!.shown);
   }
 
   clearAll(): void {
-    this.#texts.clear();
+    this.#shown.clear();
     this.#end();
   }
 

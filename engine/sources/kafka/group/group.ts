@@ -1,6 +1,6 @@
 import type { Feed } from "../../../core/positions.ts";
 import type { CommittedPartition, GroupMembers, KafkaClient, OffsetAt, TopicPartition } from "../brokers/client.ts";
-import { TopicFailure } from "../brokers/failures.ts";
+import { AdoptionFailure, TopicFailure } from "../brokers/failures.ts";
 import { divergences, type ReadUpTo } from "../brokers/divergences.ts";
 import { askLeaders } from "../brokers/leaders.ts";
 import { kafkaFeed, partitionOf } from "../positions/feed.ts";
@@ -72,15 +72,21 @@ export class Group {
     // What a member commits last, before it leaves, is read afterwards.
     const members = await this.#client.members(groupId);
     const committed = await this.#client.committed(groupId, places);
-    const group = `adopt_group: consumer group ${groupId}`;
+    const group = `consumer group ${groupId}`;
     if (committed.length === 0)
-      throw new Error(`${group} has no offsets of topic ${places[0]!.topic}: name another one, or none`);
-    if (!("members" in members)) throw new Error(`${group} has members that cannot be read: ${members.unreadable}`);
+      throw new AdoptionFailure(
+        `${group} has no offsets of topic ${places[0]!.topic}`,
+        "name another group under adopt_group, or none; it goes on by itself where that group gets offsets",
+      );
+    const whenEnded = "end what reads there; it goes on by itself then, from where that ended";
+    if (!("members" in members))
+      throw new AdoptionFailure(
+        `${group} has members that cannot be read: ${members.unreadable}`,
+        `let the user read that group (READ), and ${whenEnded}`,
+      );
     const { length } = members.members;
     if (length > 0)
-      throw new Error(
-        `${group} has ${length === 1 ? "a member" : `${length} members`}: end what reads there, to go on where it ends`,
-      );
+      throw new AdoptionFailure(`${group} has ${length === 1 ? "a member" : `${length} members`}`, whenEnded);
     return new Map(
       feeds.flatMap((feed, index) => {
         const own = committedIn(committed, places[index]!).committed;

@@ -16,7 +16,7 @@ import { LostEvents, type LostCheck } from "./lost-events.ts";
 import type { KafkaIdentity } from "./identity.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
-import { failureText, nothingHidden, waysOutOfKafka } from "../brokers/failures.ts";
+import { failureText, nothingHidden, wayOutOfFailure, waysOutOfKafka } from "../brokers/failures.ts";
 
 type Ours = Extract<Judgement, { kind: "ours" }>;
 
@@ -338,7 +338,8 @@ function wayOutOf({ class: kind }: Waited): Pick<Waited, "way_out"> {
 
 /** What to wait for after an error. Throws an error of the journal that waiting cannot mend. */
 function waitedFor(error: unknown, hide: Hide): Waited {
-  if (!(error instanceof EngineError)) return { class: "source", text: failureText(error, hide) };
+  if (!(error instanceof EngineError))
+    return { class: "source", text: failureText(error, hide), way_out: wayOutOfFailure(error) };
   if (!isPassing(error)) throw error;
   return { class: "disk", text: error.message };
 }
