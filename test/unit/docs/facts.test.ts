@@ -78,6 +78,16 @@ function byFirst([one = ""]: string[], [other = ""]: string[]): number {
   return one < other ? -1 : 1;
 }
 
+test("the rights for Kafka name each setting that names a consumer group", () => {
+  const named = [...textOf("schemas/pipeline-v3.schema.json").matchAll(/"(\w*group)": \{/g)].map(
+    ([, name = ""]) => name,
+  );
+  const [, rights = ""] = textOf("docs/hardening.md").split("### Kafka\n");
+  const [table = ""] = rights.split("\n### ");
+  expect(named.toSorted()).toEqual(["adopt_group", "consumer_group"]);
+  expect(named.filter((name) => !table.includes(name))).toEqual([]);
+});
+
 describe("metrics", () => {
   const sources = ["engine", "reconciler"].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" })
