@@ -122,7 +122,7 @@ export interface PipelineCounters {
   events_compacted: number;
   /** Positions that were to be read and are missing from the source. */
   positions_skipped: number;
-  /** Partitions whose log ended before the next offset to read, and that are read from its end on. */
+  /** Partitions whose log is not the one that was read, and that are read on from where the logs part. */
   logs_cut: number;
   /** Topics that were deleted and created again, and that are read from then on. */
   topics_recreated: number;

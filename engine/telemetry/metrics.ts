@@ -224,7 +224,7 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     logsCut: counter(
       "sluice_source_logs_cut_total",
-      "Partitions whose log ended before the next offset to read; reading went on at its end.",
+      "Partitions whose log is not the one that was read; reading went on where the logs part.",
       "pipeline_id",
     ),
     topicsRecreated: counter(

@@ -101,7 +101,7 @@ class SourceRecorder implements Pick<
     this.metrics.logsCut.inc({ pipeline_id });
     this.log.error(
       { pipeline_id, topic, partition, from, to },
-      "The log of a partition ends before the next offset to read. Reading goes on at its end; it is unknown how many events the log lost, or received since below that end.",
+      "The log of a partition is not the one that was read. Reading goes on where they part; it is unknown how many events the log lost there.",
     );
   }
 

@@ -77,7 +77,7 @@ const sentences: Readonly<Record<string, (fields: Record<string, unknown>) => [E
     if (String(reason).includes("async_insert")) return [["paused for async_insert", 1]];
     return String(reason).includes("expected a leader, found none") ? [["paused for a leader", 1]] : [];
   },
-  "The log of a partition ends before the next offset to read. Reading goes on at its end; it is unknown how many events the log lost, or received since below that end.":
+  "The log of a partition is not the one that was read. Reading goes on where they part; it is unknown how many events the log lost there.":
     () => [["cut log skipped", 1]],
   "Other applications are members of the consumer group: Sluice does not read their partitions.": ({ members }) =>
     String(members).includes("members that cannot be read") ? [["members that cannot be read", 1]] : [],
