@@ -113,7 +113,6 @@ export class Fetcher {
   /** Nodes whose answer to a fetch is so late that others are asked. */
   readonly #silent = new Set<number>();
   #searching: Promise<void> | undefined;
-  #askingEnds: Promise<void> | undefined;
   /** The leaders are to be looked up (again), or asked anew. */
   #isDue = false;
   #isOutdated = false;
@@ -152,8 +151,21 @@ export class Fetcher {
    * Call it every ten seconds: asks the leaders for the ends of partitions that are read from another replica, and leaves replicas
    * that lacked for so long what their leaders had.
    */
-  askEnds(): Promise<void> {
-    return (this.#askingEnds ??= this.#askEnds().finally(() => (this.#askingEnds = undefined)));
+  async askEnds(): Promise<void> {
+    const { client, onEnd } = this.#options;
+    const asked = this.#preferred.all;
+    if (asked.length === 0) return;
+    const ends = await client.offsets(
+      asked.map(([feed]) => partitionOf(feed)),
+      "end",
+    );
+    for (const [index, [feed, replica]] of asked.entries()) {
+      const [end, next] = [ends[index]!, this.#next.get(feed)];
+      if (end instanceof Error || next === undefined || this.#preferred.of(feed) !== replica) continue;
+      if (replica.isDry && next.offset < (replica.endOfLeader ?? 0)) this.#leaveReplica(feed);
+      Object.assign(replica, { end, endOfLeader: end, isDry: false });
+      onEnd(feed, end);
+    }
   }
 
   /** Does not wait for the answers of fetches that are under way. */
@@ -310,17 +322,18 @@ export class Fetcher {
     if (partitions === undefined) return;
     const isInVain = partitions.every(({ records }) => records.length === 0);
     this.#inVain.set(node, isInVain ? (this.#inVain.get(node) ?? 0) + 1 : 0);
+    const bytes = { leader: 0, follower: 0 };
     for (const fetched of partitions) {
       const feed = feedOf(fetched.topic, fetched.partition);
       const [from, replica] = [wanted.get(feed), replicas.get(feed)];
+      bytes[replica === undefined ? "leader" : "follower"] += fetched.records.length;
       // It may have been set anew meanwhile.
       if (from === undefined || this.#next.get(feed) !== from) continue;
       if (replica !== undefined) this.#fetchedFromReplica(replica, feed, from, fetched);
       // Where it is read from a replica by now, that says what is to be known.
       else if (this.#preferred.of(feed) === undefined) this.#fetched(feed, from, fetched, node);
     }
-    if (!isInVain)
-      this.#options.onBytes(bytesOf(partitions, ({ topic, partition }) => replicas.has(feedOf(topic, partition))));
+    if (!isInVain) this.#options.onBytes(bytes);
     // A replica that lags may answer at once, with nothing.
     const least = began + Math.min(patience.wait, firstWait) - performance.now();
     if (isInVain && replicas.size > 0 && least > 0) await sleep(least, this.#stopped.signal);
@@ -406,23 +419,6 @@ export class Fetcher {
   #askAgain(node: number): void {
     const now = performance.now();
     for (const [feed, { until }] of this.#preferred.at(node)) if (now >= until) this.#readLeader(feed);
-  }
-
-  async #askEnds(): Promise<void> {
-    const { client, onEnd } = this.#options;
-    const asked = this.#preferred.all;
-    if (asked.length === 0) return;
-    const ends = await client.offsets(
-      asked.map(([feed]) => partitionOf(feed)),
-      "end",
-    );
-    for (const [index, [feed, replica]] of asked.entries()) {
-      const [end, next] = [ends[index]!, this.#next.get(feed)];
-      if (end instanceof Error || next === undefined || this.#preferred.of(feed) !== replica) continue;
-      if (replica.isDry && next.offset < (replica.endOfLeader ?? 0)) this.#leaveReplica(feed);
-      Object.assign(replica, { end, endOfLeader: end, isDry: false });
-      onEnd(feed, end);
-    }
   }
 
   #gone(feed: Feed): void {
@@ -517,15 +513,6 @@ function brokerText(node: number): string {
 
 function isSameLeader(one: Leader | undefined, other: Leader): boolean {
   return one?.node === other.node && one.epoch === other.epoch;
-}
-
-function bytesOf(
-  partitions: readonly FetchedPartition[],
-  isByFollower: (of: FetchedPartition) => boolean,
-): FetchedBytes {
-  const bytes = { leader: 0, follower: 0 };
-  for (const one of partitions) bytes[isByFollower(one) ? "follower" : "leader"] += one.records.length;
-  return bytes;
 }
 
 /** The least bytes between the begins of two spans: their times are as exact as that. */
