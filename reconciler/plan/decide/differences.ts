@@ -5,7 +5,7 @@ import type { Effect, EngineOptions, EventEffect, Path, PipelineConfig } from ".
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { isHidden, shown } from "../../desired/shown.ts";
 import type { Change, FieldChange } from "../change.ts";
-import { leavesUnread } from "./kafka.ts";
+import { leavesUnread, movesOf } from "./kafka.ts";
 
 /** A change of a field with the way to it in the canonical config of the file, or of the engine if the file has none. */
 export interface Difference extends FieldChange {
@@ -62,8 +62,10 @@ export function differences(from: Kept, to: Kept): Difference[] {
     ...compare(...comparable(from.config, to.config), root),
     ...compare(...withGroups(from, to), { ...root, names: ["x-sluice"], at: ["x-sluice"] }),
   ];
+  if (found.length === 0) return found;
+  const moves = movesOf(from.config, to.config);
   return found.map((one) => {
-    if (leavesUnread(one, from.config, to.config)) return { ...one, events: "forget" };
+    if (leavesUnread(one, moves)) return { ...one, events: "forget" };
     // Another source goes on with a topic that is left by this one.
     return one.at.at(-1) === "topic" ? { ...one, events: "rows" } : one;
   });

@@ -129,13 +129,8 @@ export function movesOf(from: PipelineConfig, to: PipelineConfig): Moves {
  * Whether what was not read yet of a topic stays unread by this difference: the pipeline leaves the topic, or reads it at
  * brokers that may be another cluster. Whatever the lag: more may come until it stops.
  */
-export function leavesUnread(
-  { at, from }: DifferenceOfSources,
-  before: PipelineConfig,
-  after: PipelineConfig,
-): boolean {
+export function leavesUnread({ at, from }: DifferenceOfSources, { elsewhere, left }: Moves): boolean {
   if (at[0] !== "sources" || from === undefined) return false;
-  const { elsewhere, left } = movesOf(before, after);
   if (at.includes("brokers")) return elsewhere.length > 0;
   const named = [from].flat().map((one) => (isObject(one) ? one["topic"] : at.at(-1) === "topic" ? one : undefined));
   return left.some(({ topic }) => named.includes(topic));
