@@ -35,7 +35,7 @@ export function isPermitted(
 }
 
 /** Whether a permission is for a pipeline, and the hosts that get the value. */
-export function isFor({ pipelines, hosts: allowed }: Permission, { pipeline_id, hosts }: SecretUse): boolean {
+function isFor({ pipelines, hosts: allowed }: Permission, { pipeline_id, hosts }: SecretUse): boolean {
   return (
     pipelines.some((pattern) => matches(pattern, pipeline_id)) &&
     hosts.every((host) => allowed.some((pattern) => matches(pattern, host.toLowerCase())))
@@ -74,6 +74,21 @@ function allowedBy(reference: string): Allowed {
 
 function listOf(text: string): string[] {
   return text.split(",").map((part) => part.trim());
+}
+
+/** The line of the setting `references` that allows a reference for a pipeline, and the hosts that get its value. */
+export function lineFor(reference: string, use: SecretUse): string {
+  return `"${reference}": "${forWhom(use)}"`;
+}
+
+/** A pipeline and the hosts that get a value, as the setting `references` has them. */
+export function forWhom({ pipeline_id, hosts }: SecretUse): string {
+  return `${pipeline_id}${towards(hosts)}`;
+}
+
+/** Such as ` towards HOSTS`; empty where no host gets the value. */
+export function towards(hosts: readonly string[]): string {
+  return hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
 }
 
 /** Whether a path is in a folder, or below it. */

@@ -1,10 +1,9 @@
 import { realpath } from "node:fs/promises";
 import { normalize } from "node:path";
 import { EngineError, type ReadSecrets, type SecretSource, type SecretUse } from "../../engine/index.ts";
-import { readReference, referencesIn } from "../../schemas/index.ts";
+import { readReference, referencesIn, type SecretReference } from "../../schemas/index.ts";
 import type { ReferenceReader } from "./file-and-env.ts";
-import { matches } from "../../engine/language.ts";
-import { isFor, isInside, type Permission } from "./permissions.ts";
+import { forWhom, isInside, isPermitted, lineFor, type Permission } from "./permissions.ts";
 
 /** What Sluice itself is given as a secret: the setting, and its reference or its file. */
 export interface OwnSecret {
@@ -30,14 +29,14 @@ export class PermittedSecrets implements SecretSource {
   }
 
   async resolve(text: string, use: SecretUse, read: ReadSecrets = new Map()): Promise<string> {
-    for (const { text: reference, scheme, name } of referencesIn(text)) {
+    for (const reference of referencesIn(text)) {
       const refusal =
-        scheme === "env"
-          ? this.#refusalOfVariable(reference, name, use)
-          : await this.#refusalOfFile(reference, name, use);
+        reference.scheme === "env"
+          ? this.#refusalOfVariable(reference, use)
+          : await this.#refusalOfFile(reference, use);
       if (refusal !== undefined) {
-        const message = `secret ${reference} ${refusal}`;
-        throw new EngineError("SECRET_NOT_ALLOWED", message, { details: { reference } });
+        const message = `secret ${reference.text} ${refusal}`;
+        throw new EngineError("SECRET_NOT_ALLOWED", message, { details: { reference: reference.text } });
       }
     }
     const value = read.get(text) ?? this.#options.secrets.resolve(text);
@@ -45,15 +44,15 @@ export class PermittedSecrets implements SecretSource {
     return value;
   }
 
-  #refusalOfVariable(reference: string, name: string, use: SecretUse): string | undefined {
-    const own = this.#options.own.find(({ text }) => text.includes(reference));
+  #refusalOfVariable(reference: SecretReference, use: SecretUse): string | undefined {
+    const own = this.#options.own.find(({ text }) => text.includes(reference.text));
     if (own !== undefined) return ofSluice(own.setting);
-    if (/^SLUICE_(?!SECRET_)/.test(name)) return ofSluice("sluice itself");
-    const isNamed = ({ allows }: Permission): boolean => allows.kind === "env" && matches(allows.name, name);
-    return this.#isPermitted(isNamed, use) ? undefined : notAllowed(reference, use);
+    if (/^SLUICE_(?!SECRET_)/.test(reference.name)) return ofSluice("sluice itself");
+    return isPermitted(this.#options.permissions, reference, use) ? undefined : notAllowed(reference, use);
   }
 
-  async #refusalOfFile(reference: string, path: string, use: SecretUse): Promise<string | undefined> {
+  async #refusalOfFile(reference: SecretReference, use: SecretUse): Promise<string | undefined> {
+    const { name: path } = reference;
     if (normalize(path) !== path) return "has a path with . or .. in it: write the path without them";
     const target = await realpath(path).catch(() => path);
     for (const own of this.#options.own) {
@@ -61,22 +60,15 @@ export class PermittedSecrets implements SecretSource {
       const file = named?.scheme === "file" ? named.name : own.text;
       if (file === path || (await realpath(file).catch(() => undefined)) === target) return ofSluice(own.setting);
     }
-    const folders = new Map<string, string>();
-    for (const { allows } of this.#options.permissions) {
-      if (allows.kind !== "folder") continue;
-      folders.set(allows.folder, await realpath(allows.folder).catch(() => allows.folder));
-    }
-    const isNamed = ({ allows }: Permission): boolean => {
-      if (allows.kind !== "folder") return allows.kind === "file" && allows.path === path;
+    const permissions: Permission[] = [];
+    for (const permission of this.#options.permissions) {
+      const { allows } = permission;
       // A link in the folder must not lead out of it: an author may be able to create one.
-      const isTargetInside = isInside(folders.get(allows.folder) ?? allows.folder, target);
-      return isTargetInside && isInside(allows.folder, path);
-    };
-    return this.#isPermitted(isNamed, use) ? undefined : notAllowed(reference, use);
-  }
-
-  #isPermitted(isNamed: (permission: Permission) => boolean, use: SecretUse): boolean {
-    return this.#options.permissions.some((permission) => isNamed(permission) && isFor(permission, use));
+      const isLeft =
+        allows.kind === "folder" && !isInside(await realpath(allows.folder).catch(() => allows.folder), target);
+      if (!isLeft) permissions.push(permission);
+    }
+    return isPermitted(permissions, reference, use) ? undefined : notAllowed(reference, use);
   }
 }
 
@@ -85,8 +77,7 @@ function ofSluice(owner: string): string {
 }
 
 /** Names the line that would allow it. */
-function notAllowed(reference: string, { pipeline_id, hosts }: SecretUse): string {
-  const towards = hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
-  const line = `"${reference}": "${pipeline_id}${towards}"`;
-  return `is not allowed for pipeline ${pipeline_id}${towards}: an operator allows it by the line ${line} under references in sluice.yaml`;
+function notAllowed({ text }: SecretReference, use: SecretUse): string {
+  const line = lineFor(text, use);
+  return `is not allowed for pipeline ${forWhom(use)}: an operator allows it by the line ${line} under references in sluice.yaml`;
 }

@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { printable, problem, type Problem } from "../language/problem.ts";
 import { referencesIn, secretFields, type Path, type SecretReference } from "../../schemas/index.ts";
-import { isPermitted, type Permission } from "./permissions.ts";
+import { isPermitted, lineFor, type Permission, towards } from "./permissions.ts";
 
 /** A reference of a pipeline to a secret, in a field. */
 interface Used {
@@ -56,7 +56,7 @@ function isAllowed(
 }
 
 function refused({ pipeline, path, reference, hosts }: Used, isDefault: boolean): Problem {
-  const line = `"${reference.text}": "${pipeline.pipeline_id}${towards(hosts)}"`;
+  const line = lineFor(reference.text, { pipeline_id: pipeline.pipeline_id, hosts });
   return problem("SECRET_REFUSED", pipeline.place(path), {
     path,
     expected: isDefault
@@ -73,8 +73,4 @@ function added({ pipeline, path, reference, hosts }: Used): Problem {
     expected: `no secret that ${pipeline.pipeline_id} does not get at the base`,
     found: `${printable(reference.text)}${towards(hosts)}`,
   });
-}
-
-function towards(hosts: readonly string[]): string {
-  return hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
 }

@@ -35166,9 +35166,8 @@ function movesOf(from, to2) {
   const left = without(before, there).filter((old) => elsewhere2.every(({ topic }) => topic !== old.topic));
   return { elsewhere: elsewhere2, there, left };
 }
-function leavesUnread({ at: at2, from }, before, after) {
+function leavesUnread({ at: at2, from }, { elsewhere: elsewhere2, left }) {
   if (at2[0] !== "sources" || from === void 0) return false;
-  const { elsewhere: elsewhere2, left } = movesOf(before, after);
   if (at2.includes("brokers")) return elsewhere2.length > 0;
   const named7 = [from].flat().map((one2) => isObject(one2) ? one2["topic"] : at2.at(-1) === "topic" ? one2 : void 0);
   return left.some(({ topic }) => named7.includes(topic));
@@ -35242,8 +35241,10 @@ function differences3(from, to2) {
     ...compare(...comparable2(from.config, to2.config), root),
     ...compare(...withGroups(from, to2), { ...root, names: ["x-sluice"], at: ["x-sluice"] })
   ];
+  if (found2.length === 0) return found2;
+  const moves2 = movesOf(from.config, to2.config);
   return found2.map((one2) => {
-    if (leavesUnread(one2, from.config, to2.config)) return { ...one2, events: "forget" };
+    if (leavesUnread(one2, moves2)) return { ...one2, events: "forget" };
     return one2.at.at(-1) === "topic" ? { ...one2, events: "rows" } : one2;
   });
 }
@@ -44642,6 +44643,15 @@ function allowedBy(reference) {
 function listOf2(text5) {
   return text5.split(",").map((part2) => part2.trim());
 }
+function lineFor(reference, use) {
+  return `"${reference}": "${forWhom(use)}"`;
+}
+function forWhom({ pipeline_id, hosts }) {
+  return `${pipeline_id}${towards(hosts)}`;
+}
+function towards(hosts) {
+  return hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
+}
 function isInside(folder, path2) {
   return path2.startsWith(folder.endsWith(import_node_path.sep) ? folder : folder + import_node_path.sep);
 }
@@ -44686,7 +44696,7 @@ function isAllowed({ pipeline: { pipeline_id }, reference, hosts }, permissions)
   return scheme === "env" ? name3.startsWith("SLUICE_SECRET_") : (0, import_node_path4.basename)((0, import_node_path4.dirname)(name3)) === "secrets";
 }
 function refused({ pipeline, path: path2, reference, hosts }, isDefault) {
-  const line2 = `"${reference.text}": "${pipeline.pipeline_id}${towards(hosts)}"`;
+  const line2 = lineFor(reference.text, { pipeline_id: pipeline.pipeline_id, hosts });
   return problem("SECRET_REFUSED", pipeline.place(path2), {
     path: path2,
     expected: isDefault ? "a secret that operators allow by default: ${env:SLUICE_SECRET_*}, or a file of the folder secrets" : "a secret that the references of the operator allow",
@@ -44700,9 +44710,6 @@ function added({ pipeline, path: path2, reference, hosts }) {
     expected: `no secret that ${pipeline.pipeline_id} does not get at the base`,
     found: `${printable2(reference.text)}${towards(hosts)}`
   });
-}
-function towards(hosts) {
-  return hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
 }
 
 // reconciler/cli/files/pipeline-files.ts
@@ -45737,24 +45744,22 @@ init_cli_error();
 init_terminal();
 var [longest10, mostPrinted] = [15 * 6e4, 64 * 1024 * 1024];
 var passedOn2 = ["PATH", "HOME", "TMPDIR", "TEMP", "RUNNER_TEMP", "LANG", "CI", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"];
-async function tested({ env, terminal }, { path: path2, vars }, runner) {
-  const args = ["test", path2, "--format", "json", ...vars === void 0 ? [] : ["--vars", vars]];
-  const { said: said2, error: error2 } = await ranSluice({ env, terminal }, args);
+async function tested(job, { path: path2, vars }, runner) {
+  const { said: said2, error: error2 } = await ranSluice(job, ["test", path2], vars);
   const report = reportIn(said2);
   if (report === void 0)
     throw new CliError(`sluice test: ${printable(error2.trim() || "expected a report, found none")}`);
   const { passed, failed, tests } = report;
-  terminal.out(`${counted3(tests.length, "test")}: ${passed} passed, ${failed} failed`);
+  job.terminal.out(`${counted3(tests.length, "test")}: ${passed} passed, ${failed} failed`);
   const wrong = tests.filter(({ status }) => status !== "passed");
-  for (const one2 of wrong) terminal.out(annotationAt("error", one2, `${one2.name}: ${reasonOf3(one2)}`));
+  for (const one2 of wrong) job.terminal.out(annotationAt("error", one2, `${one2.name}: ${reasonOf3(one2)}`));
   await runner.output({ "tests-passed": passed, "tests-failed": failed });
   if (wrong.length > 0) await runner.summarise([summaryOf2(wrong)]);
   return failed === 0;
 }
 async function withTests(job, { path: path2, vars }, base, preview) {
   if (!preview.changes.some(({ sides }) => sides !== void 0)) return preview;
-  const given4 = vars === void 0 ? [] : ["--vars", vars];
-  const printed3 = await ranSluice(job, ["plan", path2, "--base", base, "--format", "json", ...given4]).catch((error2) => {
+  const printed3 = await ranSluice(job, ["plan", path2, "--base", base], vars).catch((error2) => {
     if (!(error2 instanceof CliError)) throw error2;
     return { said: "" };
   });
@@ -45768,10 +45773,11 @@ async function withTests(job, { path: path2, vars }, base, preview) {
     })
   };
 }
-async function ranSluice({ env, terminal }, args) {
+async function ranSluice({ env, terminal }, command2, vars) {
   const own2 = Object.fromEntries(passedOn2.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
   const program = await installed((0, import_node_path21.join)((0, import_node_path21.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
-  return ran("node", [program, ...args], { env: own2 });
+  const given4 = vars === void 0 ? [] : ["--vars", vars];
+  return ran("node", [program, ...command2, "--format", "json", ...given4], { env: own2 });
 }
 async function installed(root, env, terminal) {
   const program = (0, import_node_path21.join)(root, "dist/sluice.js");

@@ -43,16 +43,15 @@ interface PrintedTest {
  * Runs the tests of the pipelines: each that fails is an annotation of its line. The engine and chDB are no part of the
  * bundle: they are installed first, into the copy of the repository of Sluice that the runner has of this action.
  */
-export async function tested({ env, terminal }: TestJob, { path, vars }: Inputs, runner: Runner): Promise<boolean> {
-  const args = ["test", path, "--format", "json", ...(vars === undefined ? [] : ["--vars", vars])];
-  const { said, error } = await ranSluice({ env, terminal }, args);
+export async function tested(job: TestJob, { path, vars }: Inputs, runner: Runner): Promise<boolean> {
+  const { said, error } = await ranSluice(job, ["test", path], vars);
   const report = reportIn(said) as PrintedTests | undefined;
   if (report === undefined)
     throw new CliError(`sluice test: ${printable(error.trim() || "expected a report, found none")}`);
   const { passed, failed, tests } = report;
-  terminal.out(`${counted(tests.length, "test")}: ${passed} passed, ${failed} failed`);
+  job.terminal.out(`${counted(tests.length, "test")}: ${passed} passed, ${failed} failed`);
   const wrong = tests.filter(({ status }) => status !== "passed");
-  for (const one of wrong) terminal.out(annotationAt("error", one, `${one.name}: ${reasonOf(one)}`));
+  for (const one of wrong) job.terminal.out(annotationAt("error", one, `${one.name}: ${reasonOf(one)}`));
   await runner.output({ "tests-passed": passed, "tests-failed": failed });
   if (wrong.length > 0) await runner.summarise([summaryOf(wrong)]);
   return failed === 0;
@@ -69,8 +68,7 @@ export async function withTests(
   preview: Preview,
 ): Promise<Preview> {
   if (!preview.changes.some(({ sides }) => sides !== undefined)) return preview;
-  const given = vars === undefined ? [] : ["--vars", vars];
-  const printed = await ranSluice(job, ["plan", path, "--base", base, "--format", "json", ...given]).catch((error) => {
+  const printed = await ranSluice(job, ["plan", path, "--base", base], vars).catch((error) => {
     if (!(error instanceof CliError)) throw error;
     return { said: "" };
   });
@@ -85,14 +83,12 @@ export async function withTests(
   };
 }
 
-/** Runs the installed Sluice. It knows nothing of the job but what `passedOn` names. */
-async function ranSluice(
-  { env, terminal }: { env: Environment; terminal: Terminal },
-  args: string[],
-): Promise<Printed> {
+/** Runs a command of the installed Sluice that prints JSON. It knows nothing of the job but what `passedOn` names. */
+async function ranSluice({ env, terminal }: TestJob, command: string[], vars: string | undefined): Promise<Printed> {
   const own = Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
   const program = await installed(join(dirname(process.argv[1] ?? "."), "../../.."), own, terminal);
-  return ran("node", [program, ...args], { env: own });
+  const given = vars === undefined ? [] : ["--vars", vars];
+  return ran("node", [program, ...command, "--format", "json", ...given], { env: own });
 }
 
 /** The program of Sluice; it is installed and built where it is not there. Throws CliError. */
