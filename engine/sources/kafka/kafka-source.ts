@@ -137,7 +137,7 @@ export class KafkaSource implements Source {
   }
 
   begin(): Promise<void> {
-    const { pipeline_id, settings, telemetry } = this.#options;
+    const { settings } = this.#options;
     const topics = [...this.#options.topics.keys()];
     const buffer = this.#buffer!;
     this.#positions.began();
@@ -156,7 +156,7 @@ export class KafkaSource implements Source {
       onFound: () => this.#commitAgain(),
       onEnd: (feed, end, high) => this.#lag.end(feed, end, high),
       onFetched: (feed, spans) => this.#lag.fetched(feed, spans),
-      onBytes: (bytes) => telemetry.fetched({ pipeline_id, ...bytes }),
+      onBytes: (bytes) => this.#lag.brought(bytes),
     });
     this.#partitions = partitions;
     buffer.onChange = () => this.#changed();

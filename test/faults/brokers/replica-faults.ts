@@ -29,13 +29,15 @@ function without(name: string, befall: (scene: BrokerScene) => Promise<void>): B
     befall: async (scene) => {
       const { cluster, daemon, notes } = scene;
       const before = await fetchedFrom(scene, "follower");
-      const isRead = async (): Promise<boolean> => (await fetchedFrom(scene, "follower")) > before;
-      await until(daemon, "to read from the closest replica", isRead, patienceForReplica);
+      const hasGrown = async (from: number): Promise<boolean> => (await fetchedFrom(scene, "follower")) > from;
+      await until(daemon, "to read from the closest replica", () => hasGrown(before), patienceForReplica);
       await befall(scene);
       await cluster.whole();
       const [leader, follower] = [await fetchedFrom(scene, "leader"), await fetchedFrom(scene, "follower")];
-      const isReadAgain = async (): Promise<boolean> => (await fetchedFrom(scene, "follower")) > follower;
-      await until(daemon, "to read from the closest replica again", isReadAgain, patienceForReplica);
+      // What is counted every ten seconds may have come before that: what is counted then has not.
+      await until(daemon, "to count what it has read", () => hasGrown(follower), patienceForReplica);
+      const counted = await fetchedFrom(scene, "follower");
+      await until(daemon, "to read from the closest replica again", () => hasGrown(counted), patienceForReplica);
       notes.push(`${follower} bytes from followers and ${leader} from leaders`);
     },
   };

@@ -47,6 +47,12 @@ interface Throttling {
   readonly brokers: ThrottlingBroker[];
 }
 
+/** The bytes that a fetch has brought, of partitions that the broker leads and of others. */
+export interface FetchedBytes {
+  leader: number;
+  follower: number;
+}
+
 export interface LagOptions {
   pipeline_id: string;
   telemetry: Telemetry;
@@ -65,6 +71,8 @@ export class Lag {
   readonly #ends = new Map<Feed, End>();
   readonly #transactions = new OpenTransactions();
   readonly #times = new ReadTimes();
+  /** What fetches brought since the last report: a message for each would wake the process more often than batches do. */
+  #bytes: FetchedBytes = { leader: 0, follower: 0 };
   #held: ReadonlySet<Feed> = new Set();
   /** The partitions that are counted: those that are assigned, and before the first assignment all. */
   #counted: ReadonlySet<Feed> = new Set();
@@ -124,6 +132,12 @@ export class Lag {
     this.#times.fetched(feed, spans);
   }
 
+  /** A fetch has brought bytes. */
+  brought({ leader, follower }: FetchedBytes): void {
+    this.#bytes.leader += leader;
+    this.#bytes.follower += follower;
+  }
+
   /** Whether brokers have not said for so many milliseconds where a partition ends. */
   isOutdated(milliseconds: number): boolean {
     return [...this.#counted].some((feed) => this.#endOf(feed, milliseconds) === undefined);
@@ -159,6 +173,7 @@ export class Lag {
     // An unknown lag is left out: it is not 0. So is that of no partitions: others are read by nobody, or elsewhere.
     const isKnown = this.#counted.size > 0 && this.#areEndsKnown;
     const uncommitted = [...positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
+    this.#reportBytes();
     const throttled = throttling.taken();
     if (throttled > 0) telemetry.throttled({ pipeline_id, seconds: throttled });
     const throttled_by = this.#timer === undefined ? [] : throttling.brokers;
@@ -171,6 +186,14 @@ export class Lag {
       ...this.#heldBack(),
       ...(throttled_by.length > 0 && { throttled_by }),
     });
+  }
+
+  #reportBytes(): void {
+    const { pipeline_id, telemetry } = this.#options;
+    const bytes = this.#bytes;
+    if (bytes.leader + bytes.follower === 0) return;
+    this.#bytes = { leader: 0, follower: 0 };
+    telemetry.fetched({ pipeline_id, ...bytes });
   }
 
   #lagOf(feed: Feed): PartitionLag {

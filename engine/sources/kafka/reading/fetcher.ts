@@ -8,6 +8,7 @@ import { noLeader, noReplica } from "../brokers/leaders.ts";
 import { brokerError } from "../brokers/requests.ts";
 import { divergences, type ReadUpTo } from "../brokers/divergences.ts";
 import { partitionOf, partitionText } from "../positions/feed.ts";
+import type { FetchedBytes } from "../positions/lag.ts";
 import type { FetchedSpan } from "../positions/read-times.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { PreferredReplicas, type PreferredReplica } from "./preferred-replicas.ts";
@@ -54,11 +55,6 @@ export interface FetcherOptions {
   onFetched: (feed: Feed, spans: readonly FetchedSpan[]) => void;
   /** Called with the bytes that a fetch has brought, of partitions that the broker leads and of others. */
   onBytes: (bytes: FetchedBytes) => void;
-}
-
-export interface FetchedBytes {
-  leader: number;
-  follower: number;
 }
 
 /** What is to be fetched of a partition. */

@@ -9,11 +9,12 @@ import type { SourceFailures } from "../brokers/failures.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
 import type { Opening } from "../group/opening.ts";
 import { partitionText } from "../positions/feed.ts";
+import type { FetchedBytes } from "../positions/lag.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
 import type { FetchedSpan } from "../positions/read-times.ts";
 import { UnreadableRecords } from "../protocol/unreadable.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
-import { Fetcher, type FetchedBytes } from "./fetcher.ts";
+import { Fetcher } from "./fetcher.ts";
 
 /** Wait before a partition is fetched again after its next offset was missing, in milliseconds. */
 const leastWait = 200;
