@@ -7,6 +7,7 @@ import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
 import { claimedButIgnored, withClaimed } from "./desired/claimed.ts";
 import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
+import { withoutFaulty } from "./desired/faulty.ts";
 import type { FileReader } from "./desired/file-reader.ts";
 import { Loader } from "./desired/load.ts";
 import { filesOf, type Revision, unreadPaths, type SourceDescription } from "./git/revision.ts";
@@ -44,6 +45,8 @@ export interface LastPlanned {
 /** A plan, and the pipelines that were suspended at the moment for which it was made. */
 export interface MadePlan {
   plan: Plan;
+  /** What it was made for: where planning fails on a pipeline, its file is refused. */
+  desired: DesiredState;
   /** What is wished of each pipeline: by its file, and by an operator who stopped it. */
   pipelines: DesiredPipeline[];
   suspended: ReadonlySet<string>;
@@ -79,13 +82,24 @@ export class Planner {
     return this.#make(revision, desired, isNeeded ? { from: approve, approved } : undefined);
   }
 
-  async #make(revision: Revision, desired: DesiredState, approval: ApprovalRule | undefined): Promise<MadePlan> {
-    const { source, engine, inventory, holds, limit } = this.#dependencies;
-    const { id, skipped, settling } = revision;
+  async #make(revision: Revision, read: DesiredState, approval: ApprovalRule | undefined): Promise<MadePlan> {
+    const { engine, inventory, limit } = this.#dependencies;
     this.#stale = await engine.staleSecrets();
     // A folder that is still copied removes nothing, so it removes nothing beyond the limit either.
-    const budget = settling === undefined && { budget: { ...inventory.deletionsOf(id), limit } };
+    const budget = revision.settling === undefined && { budget: { ...inventory.deletionsOf(revision.id), limit } };
     const actual: ActualState = { ...this.#seen(), ...budget };
+    const { made, desired } = withoutFaulty(read, (some) => this.#planned(revision, some, actual, approval));
+    return { ...made, desired };
+  }
+
+  #planned(
+    revision: Revision,
+    desired: DesiredState,
+    actual: ActualState,
+    approval: ApprovalRule | undefined,
+  ): Omit<MadePlan, "desired"> {
+    const { source, inventory, holds } = this.#dependencies;
+    const { skipped, settling } = revision;
     const notRead = notReadOf(
       { before: inventory.state.not_read ?? {}, skipped, ignored: desired.ignored ?? [] },
       actual,

@@ -270,13 +270,12 @@ export class Reconciler {
   }
 
   async #plan(turn: Turn): Promise<void> {
-    const { revision, desired } = turn;
-    if (revision === undefined || desired === undefined) return;
-    const { plan, pipelines, suspended, whileSuspended, sourceChange, notRead } = await this.#planner.make(
-      revision,
-      desired,
-    );
+    const { revision, desired: read } = turn;
+    if (revision === undefined || read === undefined) return;
+    const made = await this.#planner.make(revision, read);
+    const { plan, desired, pipelines, suspended, whileSuspended, sourceChange, notRead } = made;
     turn.plan = plan;
+    turn.desired = desired;
     turn.notRead = notRead;
     if (whileSuspended !== undefined) turn.whileSuspended = whileSuspended;
     turn.pipelines = pipelines;

@@ -30,6 +30,9 @@ export async function checkPipeline(
   try {
     const found = await Promise.all([checkTarget(sink, signal), checkSource(spec, { ...machine, log }, signal)]);
     return found.find(({ kind }) => kind === "refused") ?? found.find(({ kind }) => kind !== "ready") ?? found[0];
+  } catch (error) {
+    // Thrown on, it would end the thread, and with it the checks of other pipelines.
+    return { kind: "unreachable", text: foreignText(error) };
   } finally {
     await sink.close();
   }

@@ -68,7 +68,7 @@ export class Job {
     this.#task = task;
     this.#dependencies = dependencies;
     this.#isWaiting = task.earlier !== undefined;
-    this.outcome = this.#run();
+    this.outcome = this.#run().catch((error: unknown) => this.#faulty(error));
   }
 
   get underway(): Underway {
@@ -110,6 +110,14 @@ export class Job {
       if (isSuspended()) return this.#end("suspended", "the pipeline was suspended before the change began");
       return this.#isOutdated() ? this.#outdated() : this.#makeCalls(last);
     });
+    this.#dependencies.telemetry.changeEnded(change, outcome);
+    return outcome;
+  }
+
+  /** A fault of Sluice on one pipeline holds up no other. */
+  #faulty(error: unknown): Outcome {
+    const { change } = this.#task;
+    const outcome = this.#end("failed", `an error of Sluice itself: ${messageOf(error)}`);
     this.#dependencies.telemetry.changeEnded(change, outcome);
     return outcome;
   }

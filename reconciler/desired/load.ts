@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { byPlace, problemsOf } from "../validate/check.ts";
+import { problemsOrFault } from "../language/fault.ts";
 import type { Problem } from "../language/problem.ts";
 import { problemsBetween } from "../validate/between-documents.ts";
 import { createdOrder } from "../validate/dedup-order.ts";
@@ -63,7 +64,8 @@ export function review(
 
 /** The same of files that are loaded. */
 export function reviewOf({ pipelines, problems }: DesiredState): Pick<DesiredState, "pipelines" | "problems"> {
-  return { pipelines, problems: [...problems, ...pipelines.flatMap(createdOrder)].toSorted(byPlace) };
+  const orders = pipelines.flatMap((one) => problemsOrFault(one.file, () => createdOrder(one)));
+  return { pipelines, problems: [...problems, ...orders].toSorted(byPlace) };
 }
 
 /**

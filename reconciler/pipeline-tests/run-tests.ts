@@ -1,3 +1,5 @@
+import { fault } from "../language/fault.ts";
+import { withSuggestion } from "../language/problem.ts";
 import type { TestCase } from "./cases.ts";
 import { changesBetween } from "./changes.ts";
 import { mismatchesOf } from "./compare.ts";
@@ -11,18 +13,22 @@ export interface ComparedCase extends TestCase {
   base: TestedPipeline | undefined;
 }
 
-/** Runs a test and compares what became of its events with what it expects. */
+/** Runs a test and compares what became of its events with what it expects. A fault of Sluice fails this test alone. */
 export async function runTest(trials: Trials, { test, pipeline }: TestCase): Promise<TestResult> {
   const began = performance.now();
+  const identity = (): Pick<TestResult, "test" | "milliseconds"> => ({ test, milliseconds: performance.now() - began });
   if ("failure" in pipeline)
     return { test, milliseconds: 0, status: "broken", failure: pipeline.failure, outcomes: [] };
-  const found = await trials.run(pipeline, test);
-  const identity = { test, milliseconds: performance.now() - began };
-  const { failure, outcomes } = found;
-  if (failure !== undefined) return { ...identity, status: "broken", failure, outcomes };
-  const mismatches = mismatchesOf(test, found);
-  if (mismatches.length === 0) return { ...identity, status: "passed", found };
-  return { ...identity, status: "failed", found, mismatches };
+  try {
+    const found = await trials.run(pipeline, test);
+    const { failure, outcomes } = found;
+    if (failure !== undefined) return { ...identity(), status: "broken", failure, outcomes };
+    const mismatches = mismatchesOf(test, found);
+    if (mismatches.length === 0) return { ...identity(), status: "passed", found };
+    return { ...identity(), status: "failed", found, mismatches };
+  } catch (error) {
+    return { ...identity(), status: "broken", failure: faultText(test, error), outcomes: [] };
+  }
 }
 
 /** Runs the events of a test through the pipeline of the base and through that of the head. */
@@ -30,11 +36,19 @@ export async function compareTest(trials: Trials, { test, pipeline, base }: Comp
   const broken = (failure: string): ChangeResult => ({ test, status: "broken", failure });
   if ("failure" in pipeline) return broken(pipeline.failure);
   if (base === undefined) return { test, status: "new" };
-  const [before, after] = [await trials.run(base, test), await trials.run(pipeline, test)];
-  if (before.failure !== undefined) return broken(`at the base: ${before.failure}`);
-  if (after.failure !== undefined) return broken(after.failure);
-  const changes = changesBetween(before, after, writtenBy(base, pipeline));
-  return { test, status: "compared", changes, written: writtenEvents(before, after) };
+  try {
+    const [before, after] = [await trials.run(base, test), await trials.run(pipeline, test)];
+    if (before.failure !== undefined) return broken(`at the base: ${before.failure}`);
+    if (after.failure !== undefined) return broken(after.failure);
+    const changes = changesBetween(before, after, writtenBy(base, pipeline));
+    return { test, status: "compared", changes, written: writtenEvents(before, after) };
+  } catch (error) {
+    return broken(faultText(test, error));
+  }
+}
+
+function faultText({ file, line }: TestCase["test"], error: unknown): string {
+  return withSuggestion(fault(file, error, line));
 }
 
 function writtenEvents({ outcomes: before }: Found, { outcomes: after }: Found): WrittenEvents {

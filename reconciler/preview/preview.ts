@@ -3,6 +3,7 @@ import type { NotRead } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState, DeletionLimit } from "../actual/state.ts";
 import { claimedButIgnored, withClaimed } from "../desired/claimed.ts";
 import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
+import { withoutFaulty } from "../desired/faulty.ts";
 import { withoutForeign } from "../desired/load.ts";
 import { isCandidate } from "../git/limits.ts";
 import type { SkippedFile } from "../git/revision.ts";
@@ -78,8 +79,8 @@ export interface Side {
 
 /** What the head changes, if everything runs as the files of the base say. */
 export function previewOf(base: Side, head: Side, limit: DeletionLimit): Preview {
-  const before = withoutForeign(base.desired, new Set());
-  const actual = assumedState(before.pipelines, limit);
+  const read = withoutForeign(base.desired, new Set());
+  const { made: actual, desired: before } = withoutFaulty(read, ({ pipelines }) => assumedState(pipelines, limit));
   const known = notReadOf({ before: {}, skipped: base.skipped, ignored: [] }, actual, base.desired);
   const preview = previewAgainst(actual, before.pipelines, head, withoutSuspicion(known));
   return { ...preview, notes: [...before.refused.map(unusable), ...unreadGone(base, head), ...preview.notes] };
@@ -159,19 +160,31 @@ function previewAgainst(
   notReadBefore: NotRead | undefined,
   holds = noHolds,
 ): Preview {
-  const desired = withClaimed(head.desired, actual.owned);
+  const old = byId(before);
+  const read = withClaimed(head.desired, actual.owned);
+  const { made, desired } = withoutFaulty(read, (some) => changesTo(some, actual, old, head, notReadBefore, holds));
+  const shown = made.filter(isShown);
+  return {
+    changes: shown,
+    unchanged: made.length - shown.length,
+    errors: desired.problems.filter(({ severity }) => severity === "error"),
+    notes: [...moves(old, byId(desired.pipelines)), ...head.skipped.map(notRead)],
+  };
+}
+
+function changesTo(
+  desired: DesiredState,
+  actual: ActualState,
+  old: Files<Before>,
+  head: Side,
+  notReadBefore: NotRead | undefined,
+  holds: HoldsState,
+): PreviewedChange[] {
   const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
   const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds);
   const { changes } = withStopsOver(plan, actual, pipelines, holds);
-  const [old, now] = [byId(before), byId(desired.pipelines)];
-  const all = changes.map((change) => previewed(change, actual, old, now));
-  const shown = all.filter(isShown);
-  return {
-    changes: shown,
-    unchanged: all.length - shown.length,
-    errors: desired.problems.filter(({ severity }) => severity === "error"),
-    notes: [...moves(old, now), ...head.skipped.map(notRead)],
-  };
+  const now = byId(desired.pipelines);
+  return changes.map((change) => previewed(change, actual, old, now));
 }
 
 function unreadGone(base: Side, { skipped, desired: { pipelines, refused } }: Side): Note[] {

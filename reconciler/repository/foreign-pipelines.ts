@@ -1,5 +1,6 @@
 import { isObject, type PipelineV3 } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
+import { fault } from "../language/fault.ts";
 import { parse } from "../language/parse.ts";
 import { problem, type Problem } from "../language/problem.ts";
 import type { SourceFile } from "../language/source-text.ts";
@@ -15,11 +16,18 @@ export interface ForeignPipelines {
   problems: Problem[];
 }
 
-/** The pipelines of a file, or of an answer, of version v2 or v3: one, several documents, or a list of them. */
+/**
+ * The pipelines of a file, or of an answer, of version v2 or v3: one, several documents, or a list of them. Never throws: a
+ * fault of Sluice on one file keeps no other from being read.
+ */
 export function foreignPipelines(file: SourceFile, options: MigrateOptions = {}): ForeignPipelines {
-  const { documents, problem: unread } = parse(file);
-  if (unread !== undefined) return { pipelines: [], problems: [unread] };
-  return joined(documents.map((document) => pipelinesOf(document, file.path, options)));
+  try {
+    const { documents, problem: unread } = parse(file);
+    if (unread !== undefined) return { pipelines: [], problems: [unread] };
+    return joined(documents.map((document) => pipelinesOf(document, file.path, options)));
+  } catch (error) {
+    return { pipelines: [], problems: [fault(file.path, error)] };
+  }
 }
 
 function pipelinesOf(document: Document, path: string, options: MigrateOptions): ForeignPipelines {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { Engine, type Readiness, silent } from "../../../engine/index.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import { fault } from "../../language/fault.ts";
 import { printable, problem, type Problem } from "../../language/problem.ts";
 import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
 import { PermittedSecrets } from "../../secrets/permitted-secrets.ts";
@@ -37,7 +38,8 @@ export async function resolveProblems(
       for (let index = 0; index < pipelines.length; index += atOnce) {
         progress.step(`asking the servers of ${index} of ${pipelines.length} pipelines`);
         const some = pipelines.slice(index, index + atOnce);
-        problems.push(...(await Promise.all(some.map((one) => problemsOf(one, engine)))).flat());
+        const found = some.map((one) => problemsOf(one, engine).catch((error: unknown) => [fault(one.file, error)]));
+        problems.push(...(await Promise.all(found)).flat());
       }
     } finally {
       await engine.close();

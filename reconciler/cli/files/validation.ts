@@ -2,6 +2,7 @@ import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { review } from "../../desired/load.ts";
 import type { SkippedFile } from "../../git/revision.ts";
 import { excerptsOf } from "../../language/excerpt.ts";
+import { problemsOrFault } from "../../language/fault.ts";
 import { problem, type Problem } from "../../language/problem.ts";
 import { checkedTests } from "../../pipeline-tests/test-problems.ts";
 import { byPlace } from "../../validate/check.ts";
@@ -75,10 +76,12 @@ function nothingIn(paths: readonly string[]): CliError {
 /** What keeps the tests beside pipelines from being read. No line of them is shown: they hold events. */
 async function testProblems(paths: readonly string[]): Promise<Problem[]> {
   const files = await Promise.all((await existingFiles(paths)).map(fileAt));
-  return files.flatMap((file) => {
-    const checked = checkedTests(file);
-    return "problems" in checked ? checked.problems : [];
-  });
+  return files.flatMap((file) =>
+    problemsOrFault(file.path, () => {
+      const checked = checkedTests(file);
+      return "problems" in checked ? checked.problems : [];
+    }),
+  );
 }
 
 /** Loads what reads Git only where it is asked for. */
