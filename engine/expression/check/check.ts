@@ -109,10 +109,9 @@ export class Checker {
   }
 
   /** The type of code that may not run: kinds in it that do not fit together are a warning. */
-  branch(node: Node, scope: TypeScope, demand: (type: Type) => void = () => undefined): Type {
+  branch(node: Node, scope: TypeScope): Type {
     this.#branches += 1;
     const type = this.type(node, scope);
-    demand(type);
     this.#branches -= 1;
     return type;
   }

@@ -170,7 +170,7 @@ export function checkLogical(checker: Checker, { operator, operands }: LogicalNo
   };
   const [first, ...others] = operands;
   if (first !== undefined) mustBeBool(first, checker.type(first, scope));
-  for (const operand of others) checker.branch(operand, scope, (type) => mustBeBool(operand, type));
+  for (const operand of others) mustBeBool(operand, checker.branch(operand, scope));
   return bool;
 }
 

@@ -93,7 +93,10 @@ export const differences = `
 - \`sum\` adds numbers and durations, and is an error for texts; there \`sum([a, b])\`, written as a literal, joined them, and \`sum(texts)\` was an error.
 - The sign of a byte is that of an int: \`-text[0]\` is negative; there it wrapped, to 256 less the byte.
 - A time zone in \`toJSON\`, and \`in\` before a time, are errors; there they gave \`{}\` and false, as nobody means.
-- The right side of \`and\` and \`or\` may be a known value that is no bool, and code that may not run may hold kinds that do not fit: a warning; there an error.
+- Code that may not run may hold kinds that do not fit: a warning; there an error.
+- The check takes what runs: loops over a declared text, whose items are its bytes, and \`sum\` of one; \`get\`, \`first\`, \`last\`, \`sort\`, \`min\` and \`max\` of a nil that
+  is written as such; \`repeat\` with a float. There it refused them, though they ran with an event's value in that place.
+- \`float(duration("1s"))\` is its nanoseconds, and \`(ok ? "a" : nil) == "a"\` is false where \`ok\` is false; there both were errors.
 - A number of an event may be a position (\`tags[n]\`, slices, \`repeat\`) in the check of a filter too; there it needed \`int(…)\`, as \`..\` does.
 - The check knows the kinds of declared nested fields and what functions of stateless transforms give, so \`user.id == "x"\` is refused where the id is a
   number, and \`sort(toString(x))\`; there they were false and \`[]\`.

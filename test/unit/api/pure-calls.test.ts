@@ -55,6 +55,17 @@ describe("filter/validate", () => {
     expect(answer(path, { expression, fields })).toEqual({ status: 200, body: "{}" });
   });
 
+  const scalars = { text: "string", flag: "bool", count: "int", size: "uint", ratio: "float", at: "datetime" };
+  const others = Object.keys(scalars).filter((name) => name !== "flag");
+  test.each(others.flatMap((name) => [`flag and ${name}`, `true or ${name}`]))(
+    "%s is no pair that fits",
+    (expression) => {
+      const declared = Object.entries(scalars).map(([field_name, field_type]) => ({ field_name, field_type }));
+      const message = expect.stringMatching(/`(and|or)` expects a bool, found (string|float)/) as string;
+      expect(told(path, { expression, fields: declared })).toEqual([400, "validation_error", message]);
+    },
+  );
+
   test("no field is a schema too", () => {
     expect(answer(path, { expression: "true", fields: [] }).status).toBe(200);
   });

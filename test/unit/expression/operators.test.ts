@@ -87,7 +87,8 @@ describe("not, and, or", () => {
     ["!b", "bool false"],
     ["not b == no", "bool true"],
     ["not (b == no)", "bool true"],
-    ["b and 5", "int 5"],
+    ["b ? b and 5 : b", "int 5"],
+    ["b and 5", "refused: `and` expects a bool, found int"],
     ["b and n", "float 5"],
     ["no and n", "bool false"],
     ["nul and b", "nil <nil>"],
@@ -96,7 +97,7 @@ describe("not, and, or", () => {
     ["no or n", "float 5"],
     ["nul or b", "fails: `or` expects a bool, found nil"],
     ["n and b", "fails: `and` expects a bool, found float"],
-    ["true and 5", "int 5"],
+    ["true and 5", "refused: `and` expects a bool, found int"],
   ])("%s is %s", (expression, expected) => {
     expect(inFilter(expression)).toBe(expected);
   });
