@@ -1,6 +1,13 @@
 import type { Registry } from "prom-client";
 import type { DeadLetterState, Engine, PipelineHealth, PipelineView } from "../../engine/index.ts";
-import { isSecret, type Path, type PipelineConfig, readReference } from "../../schemas/index.ts";
+import {
+  documentOf,
+  isSecret,
+  type Path,
+  type PipelineConfig,
+  type PipelineV3,
+  readReference,
+} from "../../schemas/index.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { HistoryPage } from "../apply/history.ts";
 import type { LiveState } from "../preview/live-state.ts";
@@ -25,7 +32,7 @@ export interface ReadRoute {
 /** The documents of the status API (docs/api.md, Status API). */
 export const readRoutes: readonly ReadRoute[] = [
   { path: "/api/v1/pipeline", read: ({ engine }): PipelineRecord[] => engine.list().map(pipelineRecord) },
-  { path: "/api/v1/pipeline/{id}", read: ({ engine }, id): PipelineConfig => redact(engine.get(id).config) },
+  { path: "/api/v1/pipeline/{id}", read: ({ engine }, id): PipelineV3 => redact(documentOf(engine.get(id).config)) },
   { path: "/api/v1/pipeline/{id}/health", read: ({ engine }, id): PipelineHealth => engine.health(id) },
   {
     path: "/api/v1/pipeline/{id}/dlq/state",
@@ -56,11 +63,11 @@ const redacted = "<redacted>";
 const userInfo = /(\/\/)[^/?#\s]*@/g;
 
 /**
- * `config` as it may leave the process: credentials that were given as plain text are replaced, references to
+ * A document as it may leave the process: credentials that were given as plain text are replaced, references to
  * credentials stay, since they do not contain the secret. The schema marks credentials.
  */
-function redact(config: PipelineConfig): PipelineConfig {
-  return redactAt(config, []) as PipelineConfig;
+function redact(document: PipelineV3): PipelineV3 {
+  return redactAt(document, []) as PipelineV3;
 }
 
 function redactAt(value: unknown, path: Path): unknown {

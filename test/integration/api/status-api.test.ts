@@ -158,6 +158,12 @@ describe("what is there is told", () => {
     expect([answer.status, answer.json]).toEqual([200, expected()]);
   });
 
+  test("the file of a pipeline whose user has no password has the empty one that its format asks for", async () => {
+    const { password: _none, ...connection_params } = { ...config.sink.connection_params, host: "clickhouse" };
+    const said = await served({ sink: { ...config.sink, connection_params } });
+    expect(JSON.parse(said)).toMatchObject({ sink: { connection_params: { host: "clickhouse", password: "" } } });
+  });
+
   test("how far a pipeline is behind its topic, and who else reads for it", async () => {
     sources.engine = restingEngine([view({ pipeline_id: "kafka" })]);
     expect((await get("/api/v1/pipeline/kafka/health")).json).toMatchObject({
