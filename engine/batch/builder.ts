@@ -41,7 +41,9 @@ export class BatchBuilder {
   readonly #places: Places;
   #count = 0;
   #bytes = 0;
+  #ingested = 0;
   #ingestedBytes = 0;
+  #checkSeconds = 0;
   #aged = 0;
   #rejectedBytes = 0;
 
@@ -69,9 +71,14 @@ export class BatchBuilder {
     return this.#bytes;
   }
 
-  /** Bytes of the events that the ingestor received, and not the receiver of OTLP. */
-  get ingestedBytes(): number {
-    return this.#ingestedBytes;
+  /** The events that the ingestor received, and not the receiver of OTLP, their bytes, and the seconds that their check took. */
+  get ingested(): { events: number; bytes: number; seconds: number } {
+    return { events: this.#ingested, bytes: this.#ingestedBytes, seconds: this.#checkSeconds };
+  }
+
+  /** The bytes of the events as they came to the sink, and the seconds that mapping them to columns took. */
+  get mapped(): { bytes: number; seconds: number } {
+    return this.#rows.mapped;
   }
 
   /** Bytes of its rows. */
@@ -195,7 +202,10 @@ export class BatchBuilder {
     const { receiver } = chain;
     const size = sizeOf(events);
     this.#bytes += size;
-    if (receiver === "ingestor") this.#ingestedBytes += size;
+    if (receiver === "ingestor") {
+      this.#ingested += events.length;
+      this.#ingestedBytes += size;
+    }
     this.#keepReceived(events);
     let current = this.#relevant(events);
     let bytes = current === events ? size : sizeOf(current);
@@ -210,6 +220,7 @@ export class BatchBuilder {
       const result = transform.apply(current, bytes, this.plan);
       reject(result.rejected);
       if (result.waiting !== undefined) this.#keepDuplicates(result.waiting, current);
+      if (transform.isIngestor && receiver === "ingestor") this.#checkSeconds += result.seconds;
       current = result.passed;
       bytes = result.bytes;
     }

@@ -6,6 +6,11 @@ import type { Sink } from "../core/sink.ts";
 
 type Count = Omit<TransformedEvent, "pipeline_id" | "component">;
 
+export interface MeasuredResult extends TransformResult {
+  bytes: number;
+  seconds: number;
+}
+
 /** The names of the transforms in metrics and logs. */
 export const components: Record<Exclude<Transform["name"], "ingestor">, TransformedEvent["component"]> = {
   filter: "filter",
@@ -25,8 +30,13 @@ export class MeasuredTransform {
     this.#component = transform.name === "ingestor" ? undefined : components[transform.name];
   }
 
-  /** `bytesIn` is the size of the events; the result has that of those that passed. */
-  apply(events: readonly Event[], bytesIn: number, context: BatchContext): TransformResult & { bytes: number } {
+  /** Whether it is the check of what arrives, which comes before the transforms of the file. */
+  get isIngestor(): boolean {
+    return this.#component === undefined;
+  }
+
+  /** `bytesIn` is the size of the events; the result has that of those that passed, and the `seconds` that it took. */
+  apply(events: readonly Event[], bytesIn: number, context: BatchContext): MeasuredResult {
     const started = performance.now();
     const result = this.#transform.apply(events, context);
     const { passed, dropped, rejected } = result;
@@ -38,8 +48,9 @@ export class MeasuredTransform {
     count.rejected += rejected.length;
     count.bytesIn += bytesIn;
     count.bytesOut += bytes;
-    count.seconds += (performance.now() - started) / 1000;
-    return { ...result, bytes };
+    const seconds = (performance.now() - started) / 1000;
+    count.seconds += seconds;
+    return { ...result, bytes, seconds };
   }
 
   /** Reports what it did since the last report. */

@@ -86,12 +86,16 @@ export class BatchReader {
     // The delay counts from its first event, not from the wait for it.
     let builder: BatchBuilder | undefined;
     let due = Infinity;
+    let seconds = 0;
     for (let isDue = false; !isFull(builder, rows, most) && !isDue;) {
       if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
       // When it is due it takes the events that are there, and waits for no more.
       isDue = performance.now() >= due;
       const missing = rows - (builder?.rows ?? 0);
+      const started = performance.now();
       const chunks = await source.next(Math.min(missing, readEvents), readBytes);
+      // Nothing was read where it only looked.
+      if (chunks.length > 0) seconds += (performance.now() - started) / 1000;
       for (const chunk of chunks) {
         builder ??= this.#begin(compiled, { clock: clock.now(), batch: drawNumber() });
         this.#reading.take(builder, chunk);
@@ -111,7 +115,8 @@ export class BatchReader {
       return undefined;
     }
     if (builder.aged > 0) telemetry.agedOut({ pipeline_id, count: builder.aged });
-    telemetry.eventsRead({ pipeline_id, count: builder.count, bytes: builder.ingestedBytes });
+    const { events: ingested, bytes, seconds: checking } = builder.ingested;
+    telemetry.eventsRead({ pipeline_id, count: builder.count, bytes, ingested, seconds: seconds + checking });
     return builder;
   }
 

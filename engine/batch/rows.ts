@@ -27,6 +27,8 @@ export class Rows {
   /** Rejections by the sink of the events that `#writer` was given. */
   readonly #rejected: Rejection[] = [];
   #rejectedBytes = 0;
+  #mappedBytes = 0;
+  #mappingSeconds = 0;
   /** By place; undefined until they are first needed, as most batches need none. */
   #indexes: Map<Place, number> | undefined;
 
@@ -50,15 +52,25 @@ export class Rows {
     return this.#rejectedBytes;
   }
 
+  /** The bytes of the events as they came to the sink, and the seconds that mapping them to columns took. */
+  get mapped(): { bytes: number; seconds: number } {
+    return { bytes: this.#mappedBytes, seconds: this.#mappingSeconds };
+  }
+
   /**
    * Adds the rows of events of one origin, `bytes` long. Returns the rejections of those on which the transform failed.
    */
   add(events: readonly Event[], bytes: number): readonly Rejection[] {
     const transform = events[0] === undefined ? undefined : this.#statelessFor(events[0]);
-    const { passed: made, rejected = [] } = transform?.apply(events, bytes, this.#context) ?? { passed: events };
+    const changed = transform?.apply(events, bytes, this.#context);
+    const { passed: made, rejected } = changed ?? { passed: events, rejected: [] };
+    this.#mappedBytes += changed?.bytes ?? bytes;
     const gone = new Set(rejected.map(({ position }) => position));
     for (const event of events) if (gone.size === 0 || !gone.has(event.position)) this.events.push(event);
-    for (const rejection of this.#writer!.add(made)) {
+    const started = performance.now();
+    const refused = this.#writer!.add(made);
+    this.#mappingSeconds += (performance.now() - started) / 1000;
+    for (const rejection of refused) {
       this.#rejected.push(rejection);
       this.#rejectedBytes += letterBytes(rejection);
     }

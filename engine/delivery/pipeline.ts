@@ -101,13 +101,13 @@ export class Pipeline {
     this.#pauses = pauses;
     this.#journal = journal;
     this.#target = target;
-    this.#preparing = { pipeline_id, compiled, keys, leave: signals.leave, ...(into !== undefined && { into }) };
+    const prepare = { pipeline_id, compiled, keys, telemetry, leave: signals.leave };
+    this.#preparing = { ...prepare, ...(into !== undefined && { into }) };
     this.#sending = { ...common, onTooLarge: () => reader.shrink() };
     this.#recovery = new Recovery({ ...common, ...this.#preparing, compiledOf, reader });
     this.#released = new ReleasedDuplicates({
       ...this.#preparing,
       clock,
-      telemetry,
       reader,
       drawNumber: this.#drawNumber,
     });

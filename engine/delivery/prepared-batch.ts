@@ -4,6 +4,7 @@ import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import type { BatchOrigin, BatchRecord } from "../core/journal.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Block } from "../core/sink.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** A batch between prepare and commit: its record, the events that it was made of, and the revision that makes its rows. */
 export interface PreparedBatch {
@@ -21,6 +22,7 @@ export interface PrepareOptions {
   pipeline_id: string;
   compiled: CompiledPipeline;
   keys: KeyMemory;
+  telemetry: Telemetry;
   /** See `BatchRecord.into`. */
   into?: "join";
   /** Aborts when the pipeline leaves at once. */
@@ -30,13 +32,18 @@ export interface PrepareOptions {
 /** The record and the rows of a batch that the current revision has built. Nothing is durable yet. */
 export async function prepareBatch(
   builder: BatchBuilder,
-  { pipeline_id, compiled, keys, into, leave }: PrepareOptions,
+  { pipeline_id, compiled, keys, telemetry, into, leave }: PrepareOptions,
   madeOf: BatchOrigin = { kind: "source", ranges: builder.ranges },
 ): Promise<PreparedBatch> {
   const { batch, clock, oldest, only } = builder.plan;
   // If the target cannot be read now, it is read before the batch is sent.
   const read = await compiled.sink.read(false, leave);
+  const started = performance.now();
   const block = builder.encode();
+  const encoding = (performance.now() - started) / 1000;
+  const { bytes, seconds: mapping } = builder.mapped;
+  const events = block.events.length + block.rejected.filter(({ component }) => component === "sink").length;
+  telemetry.prepared({ pipeline_id, events, bytes, mapping, seconds: mapping + encoding });
   const record: BatchRecord = {
     batch,
     pipeline_id,

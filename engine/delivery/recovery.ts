@@ -5,7 +5,6 @@ import { mayBeInTable, rangesOf, settledRejections, type BatchRecord } from "../
 import type { Waited } from "../core/pause.ts";
 import { rangeText, type Place } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { JournalWriter, Pauses } from "./pauses.ts";
 import { namesOf, prepareBatch, type PreparedBatch, type PrepareOptions } from "./prepared-batch.ts";
 import { howToRecover, whenEventsAreGone, type SendOptions } from "./protocol.ts";
@@ -17,7 +16,6 @@ type Remake = Extract<SendResult, { kind: "remake" }>;
 export interface RecoveryOptions extends PrepareOptions {
   compiledOf: (revision: number) => CompiledPipeline;
   source: Source;
-  telemetry: Telemetry;
   options: SendOptions;
   reader: BatchReader;
   journal: JournalWriter;

@@ -4,12 +4,10 @@ import type { BatchOrigin, BatchRecord } from "../core/journal.ts";
 import type { Fate } from "../core/key-memory.ts";
 import { narrowed, type Place } from "../core/positions.ts";
 import { unlessAborted } from "../flow/unless-aborted.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
 import { prepareBatch, type PreparedBatch, type PrepareOptions } from "./prepared-batch.ts";
 
 export interface ReleaseOptions extends PrepareOptions {
   clock: Clock;
-  telemetry: Telemetry;
   reader: BatchReader;
   drawNumber: () => number;
 }

@@ -41,9 +41,18 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     if (over !== undefined) this.pauseEnded({ pipeline_id, ...over });
   }
 
-  eventsRead({ pipeline_id, count, bytes }: EventOf<"eventsRead">): void {
+  eventsRead({ pipeline_id, count, bytes, ingested, seconds }: EventOf<"eventsRead">): void {
     this.observed(pipeline_id).counters.events_read += count;
     if (bytes > 0) this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
+    if (ingested > 0) this.#took(pipeline_id, "ingestor", "batch", seconds / ingested);
+  }
+
+  prepared({ pipeline_id, events, bytes, mapping, seconds }: EventOf<"prepared">): void {
+    if (events === 0) return;
+    this.metrics.bytesProcessed.inc({ pipeline_id, component: "sink", direction: "in" }, bytes);
+    this.#took(pipeline_id, "sink", "schema_mapping", mapping);
+    this.#took(pipeline_id, "sink", "total_preparation", seconds);
+    this.#took(pipeline_id, "sink", "per_message", seconds / events);
   }
 
   agedOut({ pipeline_id, count }: EventOf<"agedOut">): void {
@@ -84,12 +93,17 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, event.bytesOut);
     // The keys of a dedup are written with the batch, so there is no stage dedup_write.
     const stage = component === "dedup" ? "dedup_filter" : component;
-    this.metrics.processingDuration.observe({ pipeline_id, component, stage }, event.seconds);
+    this.#took(pipeline_id, component, stage, event.seconds);
+  }
+
+  /** One observation for a batch. */
+  #took(pipeline_id: string, component: string, stage: string, seconds: number): void {
+    this.metrics.processingDuration.observe({ pipeline_id, component, stage }, seconds);
   }
 
   inserted({ pipeline_id, rows, bytes, seconds }: EventOf<"inserted">): void {
     this.metrics.bytesProcessed.inc({ pipeline_id, component: "sink", direction: "out" }, bytes);
-    this.metrics.processingDuration.observe({ pipeline_id, component: "sink", stage: "insert" }, seconds);
+    this.#took(pipeline_id, "sink", "insert", seconds);
     this.metrics.batchRecords.observe({ pipeline_id }, rows);
     this.metrics.batchBytes.observe({ pipeline_id }, bytes);
     this.log.debug({ pipeline_id, rows, bytes, seconds }, "Batch inserted.");

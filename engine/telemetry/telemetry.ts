@@ -23,8 +23,11 @@ export interface Telemetry {
   exportAnswered(event: ExportEvent): void;
   /** A request to the OTLP receiver was refused that is no export, or could not be read. */
   noExportRefused(event: RequestRefusal): void;
-  /** `bytes` are those of events that the ingestor receives: those of OTLP are counted with their requests. */
-  eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
+  /**
+   * A batch was read: `ingested` of its `count` events, with their `bytes`, were received by the ingestor, as those of OTLP are
+   * counted with their requests. `seconds`: what reading and checking them took.
+   */
+  eventsRead(event: { pipeline_id: string; count: number; bytes: number; ingested: number; seconds: number }): void;
   /** Events older than `max_age` were removed and never written. */
   agedOut(event: { pipeline_id: string; count: number }): void;
   /** Dead letters older than `dead_letters_max_age` were removed. */
@@ -34,6 +37,11 @@ export interface Telemetry {
   /** Records of a topic with a null value were settled without a row. */
   tombstonesSkipped(event: { pipeline_id: string; count: number }): void;
   transformed(event: TransformedEvent): void;
+  /**
+   * The rows of a batch were made of so many events and `bytes`, as they came to the sink. `mapping`: the seconds that the
+   * mapping to columns took, of the `seconds` that all took.
+   */
+  prepared(event: { pipeline_id: string; events: number; bytes: number; mapping: number; seconds: number }): void;
   inserted(event: { pipeline_id: string; rows: number; bytes: number; seconds: number }): void;
   batchCommitted(event: BatchRecord): void;
   batchReplayed(event: { pipeline_id: string; batch: number; rows: number }): void;

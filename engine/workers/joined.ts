@@ -78,7 +78,12 @@ export function buildJoined(
       // A step follows from the one before.
       replicas: 1,
       // What reaches the table is counted by the pipeline of the rows.
-      telemetry: overriding(telemetry, { inserted: nothing, atLeastOnce: nothing, profileRemark: nothing }),
+      telemetry: overriding(telemetry, {
+        prepared: nothing,
+        inserted: nothing,
+        atLeastOnce: nothing,
+        profileRemark: nothing,
+      }),
       compiled: sidesOf(revision),
       compiledOf: sidesOf,
       beforeBatch: join.beforeBatch,

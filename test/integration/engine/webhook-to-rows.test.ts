@@ -12,6 +12,30 @@ afterEach(async () => {
   await running.close();
 });
 
+const bytesOf = (events: readonly object[]): number =>
+  events.map((one) => JSON.stringify(one).length).reduce((a, b) => a + b);
+
+type Labels = Record<string, string>;
+
+async function series(name: string): Promise<{ labels: Labels; value: number }[]> {
+  const found = await running.registry.getSingleMetric(name)?.get();
+  return (found?.values ?? []).map(({ labels, value }) => ({ labels: labels as Labels, value }));
+}
+
+/** Bytes by component and direction. */
+async function flowOf(pipeline_id: string): Promise<Record<string, number>> {
+  const all = (await series("gfm_bytes_processed_total")).filter(({ labels }) => labels["pipeline_id"] === pipeline_id);
+  return Object.fromEntries(all.map(({ labels, value }) => [`${labels["component"]} ${labels["direction"]}`, value]));
+}
+
+/** The components and stages that have durations. */
+async function stages(pipeline_id: string): Promise<string[]> {
+  const all = (await series("gfm_processing_duration_seconds")).filter(
+    ({ labels }) => labels["pipeline_id"] === pipeline_id,
+  );
+  return [...new Set(all.map(({ labels }) => `${labels["component"]} ${labels["stage"]}`))].toSorted();
+}
+
 test("events that were answered 202 become rows, the filter drops, what breaks the schema is a dead letter", async () => {
   const config = webhookPipeline("orders", {
     transforms: [{ type: "filter", source_id: "input", config: { expression: 'level == "error"' } }],
@@ -30,6 +54,22 @@ test("events that were answered 202 become rows, the filter drops, what breaks t
   expect(health.counters).toMatchObject({ events_read: 41, events_filtered: 20, rows_written: 20, dead_lettered: 1 });
   expect(await running.rows("SELECT count() AS n, uniqExact(id) AS ids, sum(id) AS sum FROM orders")).toEqual([
     { n: 20, ids: 20, sum: 380 },
+  ]);
+  expect(await flowOf("orders")).toEqual({
+    "ingestor in": bytesOf([...posts, { id: "not a number", level: "error" }]),
+    "ingestor out": bytesOf([...posts, { id: "not a number", level: "error" }]),
+    "filter in": bytesOf(posts),
+    "filter out": bytesOf(posts.filter(({ level }) => level === "error")),
+    "sink in": bytesOf(posts.filter(({ level }) => level === "error")),
+    "sink out": expect.any(Number) as number,
+  });
+  expect(await stages("orders")).toEqual([
+    "filter filter",
+    "ingestor batch",
+    "sink insert",
+    "sink per_message",
+    "sink schema_mapping",
+    "sink total_preparation",
   ]);
   expect(running.engine.deadLetters("orders").list(10).messages).toMatchObject([
     {

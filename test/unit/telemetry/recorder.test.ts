@@ -103,6 +103,32 @@ test("the stage of a dedup is dedup_filter, as the format calls it", async () =>
   expect([...stages]).toEqual(["dedup_filter", "filter"]);
 });
 
+test("an ingestor has one duration a batch, by event, and a receiver of OTLP has none", async () => {
+  recorder.eventsRead({ pipeline_id, count: 3, bytes: 10, ingested: 2, seconds: 0.5 });
+  recorder.eventsRead({ pipeline_id, count: 3, bytes: 0, ingested: 0, seconds: 0.5 });
+  const durations = await metric("gfm_processing_duration_seconds");
+  const sums = durations.filter(([labels]) => /^ingestor batch$/.test(labels));
+  expect(sums).toEqual([
+    ["ingestor batch", 0.25],
+    ["ingestor batch", 1],
+  ]);
+});
+
+test("a batch that is prepared has its bytes, and the durations of its mapping, of all and by event", async () => {
+  recorder.prepared({ pipeline_id, events: 4, bytes: 100, mapping: 0.5, seconds: 2 });
+  recorder.prepared({ pipeline_id, events: 0, bytes: 0, mapping: 0, seconds: 1 });
+  expect(await metric("gfm_bytes_processed_total")).toEqual([["sink in", 100]]);
+  const durations = await metric("gfm_processing_duration_seconds");
+  expect(durations.filter(([labels]) => /^sink \w+$/.test(labels))).toEqual([
+    ["sink schema_mapping", 0.5],
+    ["sink schema_mapping", 1],
+    ["sink total_preparation", 2],
+    ["sink total_preparation", 1],
+    ["sink per_message", 0.5],
+    ["sink per_message", 1],
+  ]);
+});
+
 test("what open transactions hold back has a sample while it is known", async () => {
   const lag = { pipeline_id, partitions: 1, uncommitted: 0 };
   recorder.lag({ ...lag, held_back: 3 });

@@ -18,12 +18,12 @@ test("the messages of one turn are sent together, in their order", async () => {
   const record = (batch: number): BatchRecord => ({ pipeline_id, batch, keys: [] }) as unknown as BatchRecord;
   void journal.commit(record(1));
   await Promise.resolve();
-  of.telemetry.eventsRead({ pipeline_id, count: 10, bytes: 100 });
+  of.telemetry.eventsRead({ pipeline_id, count: 10, bytes: 100, ingested: 10, seconds: 0 });
   void journal.prepare(record(2));
   expect(sent).toEqual([]);
   await nextTurn();
   expect(sent.map((messages) => messages.map(({ type }) => type))).toEqual([["commit", "telemetry", "prepare"]]);
-  of.telemetry.eventsRead({ pipeline_id, count: 10, bytes: 100 });
+  of.telemetry.eventsRead({ pipeline_id, count: 10, bytes: 100, ingested: 10, seconds: 0 });
   await nextTurn();
   expect(sent).toHaveLength(2);
 });
