@@ -456,6 +456,10 @@ export interface SinkDocument {
    */
   table: string;
   /**
+   * A source, as some clients name it here. Ignored: rows of all sources come to the sink.
+   */
+  source_id?: string;
+  /**
    * Rows of an insert at most. Default: 1000.
    */
   max_batch_size?: number;

@@ -36,7 +36,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice import --from http://old-engine:8081",
     "sluice import --from orders.json payments.json --into pipelines/shop --keep-behaviour",
   ],
-  export: ["sluice export pipelines", "sluice export pipelines --server http://127.0.0.1:8081"],
+  export: [
+    "sluice export pipelines",
+    "sluice export pipelines --format json",
+    "sluice export pipelines --server http://127.0.0.1:8081",
+  ],
   init: ["sluice init my-pipelines"],
   get: ["sluice get", "sluice get orders --output yaml", "sluice get --watch --timeout 10m"],
   health: ["sluice health", "sluice health orders --output json"],

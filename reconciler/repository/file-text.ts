@@ -7,8 +7,8 @@ const durations = new Set(["time_window", "max_delay_time", "max_age"]);
 /** Characters of a line. */
 const lineWidth = 120;
 
-/** A pipeline as a person writes it. */
-export function fileText(document: PipelineV3): string {
+/** A pipeline as a person writes it, as YAML or as JSON. */
+export function fileText(document: PipelineV3, isJson = false): string {
   const written = new Document(document, { aliasDuplicateObjects: false });
   visit(written, {
     Pair(_, { key, value }) {
@@ -19,7 +19,7 @@ export function fileText(document: PipelineV3): string {
       }
     },
   });
-  return written.toString({ lineWidth });
+  return isJson ? `${JSON.stringify(written.toJS(), undefined, 2)}\n` : written.toString({ lineWidth });
 }
 
 function onOneLine(item: unknown): void {

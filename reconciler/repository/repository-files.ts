@@ -17,12 +17,15 @@ export interface RepositoryFiles {
   secrets: NamedSecret[];
 }
 
-/** Valid pipelines as files that mean the same, and hold no secret. Those with one path are documents of one file. */
+/**
+ * Valid pipelines as files that mean the same, and hold no secret. Those with one path are documents of one file,
+ * which is no file of JSON.
+ */
 export function repositoryFiles(pipelines: readonly PlacedPipeline[]): RepositoryFiles {
   const names = new SecretNames();
   const files = new Map<string, string>();
   for (const { path, document } of pipelines.toSorted(byPlace)) {
-    const text = fileText(smallestDocument(names.replacing(document)));
+    const text = fileText(smallestDocument(names.replacing(document)), /\.json$/i.test(path));
     const before = files.get(path);
     files.set(path, before === undefined ? text : `${before}---\n${text}`);
   }

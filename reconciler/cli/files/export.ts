@@ -1,3 +1,4 @@
+import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { defaultOptions, documentOf, type PipelineV3 } from "../../../schemas/index.ts";
 import { defaultDirectives } from "../../desired/desired-state.ts";
@@ -21,7 +22,12 @@ export async function exportPipelines(invocation: Invocation, folder: string): P
       ? readLiveState(await daemonOf(invocation).get("/api/v1/actual"))
       : (await liveStateAt(server, invocation)).live;
   if (live.pipelines.length === 0) throw new CliError("expected pipelines that run, found none");
-  const placed = live.pipelines.map((one) => ({ path: pathOf(one, live), document: exported(one) }));
+  const isJson = settings.text("export_format") === "json";
+  const placed = live.pipelines.map((one) => {
+    const path = pathOf(one, live);
+    // A file of JSON holds one document.
+    return { path: isJson ? join(dirname(path), `${one.pipeline_id}.json`) : path, document: exported(one) };
+  });
   return writeRepository(invocation, folder, repositoryFiles(placed), []);
 }
 

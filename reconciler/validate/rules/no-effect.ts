@@ -16,6 +16,7 @@ export const noEffectRules: readonly Rule[] = [
   transformResources,
   joinReplicas,
   embeddedConnection,
+  sinkSource,
   otlpKeys,
   skipAuth,
   disabledJoin,
@@ -101,6 +102,11 @@ function* embeddedConnection(document: View): Iterable<Problem> {
     .filter(({ value }) => value !== undefined && value !== false);
   for (const view of given)
     yield noEffect(view, "host, database and nothing else", "a setting for a server, beside host: embedded");
+}
+
+function* sinkSource(document: View): Iterable<Problem> {
+  const source = document.get("sink", "source_id");
+  if (source.exists) yield noEffect(source, "a sink without it, to which the rows of all sources come", "source_id");
 }
 
 function* otlpKeys(document: View): Iterable<Problem> {

@@ -76,6 +76,25 @@ describe("sluice export", () => {
     expect(out + err + text).not.toContain("an-access-token");
   });
 
+  test("makes JSON where that is asked for, one file for a pipeline, which means the same", async () => {
+    const json = join(place.path, "json");
+    const { code, err } = await sluice("export", json, "--format", "json");
+    expect([code, err]).toEqual([0, expect.stringContaining("SLUICE_SECRET_TOKEN_SIGNUPS")]);
+    const paths = (await readdir(json, { recursive: true })).toSorted();
+    expect(paths).toEqual(["clicks.json", "shop", "shop/orders.json", "shop/returns.json", "signups.json"]);
+    const text = await readFile(join(json, "clicks.json"), "utf8");
+    expect(JSON.parse(text)).toMatchObject({
+      pipeline_id: "clicks",
+      resources: { nats: { stream: { max_age: "48h" } } },
+      "x-sluice": { state: "Stopped" },
+    });
+    expect(await changes(json)).toMatchObject([
+      { pipeline_id: "signups", fields: [{ path: "x-sluice.access_token" }] },
+    ]);
+    const other = await sluice("export", join(place.path, "other"), "--format", "toml");
+    expect([other.code, other.err]).toEqual([1, expect.stringContaining("expected one of yaml, json")]);
+  });
+
   test("takes what runs from its API too", { tags: ["rest"] }, async () => {
     const other = join(place.path, "over-http");
     expect((await sluice("export", other, "--server", daemon.api)).code).toBe(0);

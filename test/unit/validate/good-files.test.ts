@@ -3,6 +3,20 @@ import { describe, expect, test } from "vitest";
 import { validate } from "../../../reconciler/desired/load.ts";
 import { changed, fileOf, goodPipeline, kafkaPipeline, otlpPipeline } from "../../support/pipeline-file.ts";
 
+/** A topic, as a client exports it. */
+const side = (id: string): string[] => [
+  "- connection_params:",
+  "    brokers: [kafka:9092]",
+  "    protocol: PLAINTEXT",
+  "    skip_tls_verification: false",
+  "  consumer_group_initial_offset: latest",
+  "  schema:",
+  "    fields: [{ name: id, type: string }, { name: total, type: int64 }]",
+  `  source_id: ${id}`,
+  `  topic: ${id}`,
+  "  type: kafka",
+];
+
 describe("nothing is said about", () => {
   test.each([
     ["the good pipeline", goodPipeline],
@@ -43,6 +57,45 @@ describe("nothing is said about", () => {
     ],
   ])("%s", (_, content) => {
     expect(validate([fileOf(content)])).toEqual([]);
+  });
+
+  test("what a client of the format exports has no error: keys by their alphabet, and the source of a sink", () => {
+    const exported = [
+      "join:",
+      "  enabled: true",
+      "  left_source: { key: id, source_id: orders, time_window: 1h }",
+      "  output_fields: [{ name: id, source_id: orders }, { name: total, output_name: total, source_id: payments }]",
+      "  right_source: { key: id, source_id: payments, time_window: 1h }",
+      "  type: temporal",
+      "metadata: { tags: [] }",
+      "name: Orders Paid",
+      "pipeline_id: orders-paid",
+      "sink:",
+      "  connection_params:",
+      "    database: shop",
+      "    host: clickhouse",
+      "    http_port: '8443'",
+      "    password: ''",
+      "    port: '9440'",
+      "    secure: true",
+      "    skip_certificate_verification: false",
+      "    username: writer",
+      "  mapping: [{ column_name: id, column_type: String, name: id }, { column_name: total, column_type: Int64, name: total }]",
+      "  max_batch_size: 1000",
+      "  max_delay_time: 1s",
+      "  source_id: orders",
+      "  table: orders_paid",
+      "  type: clickhouse",
+      "sources:",
+      ...side("orders"),
+      ...side("payments"),
+      "version: v3",
+    ];
+    const found = validate([fileOf(exported.join("\n"))]);
+    expect(found.map(({ severity, code, path }) => [severity, code, path])).toEqual([
+      ["warning", "NO_PASSWORD", "sink.connection_params.password"],
+      ["info", "NO_EFFECT", "sink.source_id"],
+    ]);
   });
 
   test("the pipelines of the examples", () => {
