@@ -32,7 +32,8 @@ export function withHolds(conditions: Condition[], { everything, pin }: HoldsSta
   const [ready, ...rest] = conditions;
   const first = pin !== undefined && ready?.status === "True" ? rolledBack(ready, pin) : ready;
   const isHeld = everything !== undefined && waiting.length > 0 && first?.status === "True";
-  const message = `${waiting.length} changes wait for "sluice resume": ${waiting.slice(0, 5).join(", ")}`;
+  const wait = waiting.length === 1 ? "1 change waits" : `${waiting.length} changes wait`;
+  const message = `${wait} for "sluice resume": ${waiting.slice(0, 5).join(", ")}`;
   const summary: Condition[] = isHeld ? [{ type: "Ready", status: "False", reason: "Suspended", message }] : [];
   return [
     ...(isHeld || first === undefined ? summary : [first]),

@@ -272,7 +272,7 @@ describe("sluice suspend and resume", () => {
     source.push("Second", edited, sales);
     const { code, out } = await sluice("reconcile", "--wait");
     expect(code).toBe(1);
-    expect(out).toContain('source: Suspended: 1 changes wait for "sluice resume": orders');
+    expect(out).toContain('source: Suspended: 1 change waits for "sluice resume": orders');
     expect(world.engine.calls).toHaveLength(2);
     await sluice("resume");
     expect((await sluice("reconcile", "--wait")).code).toBe(0);
