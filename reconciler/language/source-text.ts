@@ -9,6 +9,14 @@ export interface SourceFile {
   bytes: Uint8Array;
 }
 
+/**
+ * The text with line feeds where lines end in a carriage return alone, which are lines of YAML: the library that keeps
+ * comments takes them for none.
+ */
+export function withLineFeeds(text: string): string {
+  return text.replaceAll(/\r(?!\n)/g, "\n");
+}
+
 /** The text of a file, with the place of every offset. */
 export class SourceText {
   readonly file: string;

@@ -1,5 +1,6 @@
 import { Document, isCollection, isMap, isScalar, isSeq, type Node, type Pair, parseAllDocuments } from "yaml";
 import type { Path } from "../../schemas/index.ts";
+import { withLineFeeds } from "../language/source-text.ts";
 import { lines, type FieldStyle, SourceStyle } from "./source-style.ts";
 import { valueOf, type ListPart, type MapPart, type Part } from "./part.ts";
 
@@ -13,7 +14,8 @@ export interface YamlText {
  * The YAML of a converted file, with the comments, blank lines and styles of the original. A document that was not
  * converted, for which `roots` has undefined, stays exactly as it is.
  */
-export function yamlText(file: string, roots: readonly (MapPart | undefined)[]): YamlText {
+export function yamlText(given: string, roots: readonly (MapPart | undefined)[]): YamlText {
+  const file = withLineFeeds(given);
   const parsed = parseAllDocuments(file, { logLevel: "silent" });
   const documents = (Array.isArray(parsed) ? parsed : []).filter(({ contents }) => !isEmpty(contents));
   const written = roots.map((root, index) => {

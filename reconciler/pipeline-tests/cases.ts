@@ -1,7 +1,5 @@
 import { load } from "../desired/load.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { fault } from "../language/fault.ts";
-import type { Problem } from "../language/problem.ts";
 import type { SourceFile } from "../language/source-text.ts";
 import type { Variables } from "../language/variables.ts";
 import { textLine } from "../validate/formats/text.ts";
@@ -19,25 +17,17 @@ export interface TestCase {
   pipeline: DesiredPipeline | { failure: string };
 }
 
-/**
- * The tests of a file whose name holds a text. A file that is no file of tests, or on which Sluice itself fails, is one that
- * is broken.
- */
+/** The tests of a file whose name holds a text. A file that is no file of tests is one that is broken. */
 export function casesOf({ tests, pipelines }: TestedFiles, variables: Variables, named = ""): TestCase[] {
-  try {
-    const read = readTests(tests);
-    if ("problems" in read) return [broken(tests.path, read.problems)];
-    const wanted = read.tests.filter(({ name }) => name.includes(named));
-    const choose = pipelineIn(pipelines, variables);
-    return wanted.map((test) => ({ test, pipeline: choose(test.pipeline_id) }));
-  } catch (error) {
-    return [broken(tests.path, [fault(tests.path, error)])];
+  const read = readTests(tests);
+  if ("problems" in read) {
+    const { problems } = read;
+    const test = { name: "the file of tests", file: tests.path, line: problems[0]!.line, index: 0, events: [] };
+    return [{ test, pipeline: { failure: problems.map(textLine).join("\n") } }];
   }
-}
-
-function broken(file: string, problems: readonly Problem[]): TestCase {
-  const test = { name: "the file of tests", file, line: problems[0]!.line, index: 0, events: [] };
-  return { test, pipeline: { failure: problems.map(textLine).join("\n") } };
+  const wanted = read.tests.filter(({ name }) => name.includes(named));
+  const choose = pipelineIn(pipelines, variables);
+  return wanted.map((test) => ({ test, pipeline: choose(test.pipeline_id) }));
 }
 
 /** The pipeline of a file by its id, or the only one. */

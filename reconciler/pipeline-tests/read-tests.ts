@@ -1,7 +1,8 @@
 import { parseDocument } from "yaml";
 import type { PipelineTest, PipelineTests } from "../../schemas/index.ts";
 import { problem, type Problem } from "../language/problem.ts";
-import type { SourceFile } from "../language/source-text.ts";
+import { fault } from "../language/fault.ts";
+import { type SourceFile, withLineFeeds } from "../language/source-text.ts";
 import { checkedTests } from "./test-problems.ts";
 
 /** A test of a file, with what the file says for all of its tests. */
@@ -15,8 +16,18 @@ export interface NamedTest extends PipelineTest {
 
 const longestAliases = 100;
 
-/** The tests of a file; the problems that keep it from being read, if there are any. */
-export function readTests(file: SourceFile): { tests: NamedTest[] } | { problems: Problem[] } {
+type ReadTests = { tests: NamedTest[] } | { problems: Problem[] };
+
+/** The tests of a file; the problems that keep it from being read, if there are any. Never throws. */
+export function readTests(file: SourceFile): ReadTests {
+  try {
+    return testsIn(file);
+  } catch (error) {
+    return { problems: [fault(file.path, error)] };
+  }
+}
+
+function testsIn(file: SourceFile): ReadTests {
   const checked = checkedTests(file);
   if ("problems" in checked) return checked;
   const { document, text } = checked;
@@ -38,7 +49,7 @@ export function readTests(file: SourceFile): { tests: NamedTest[] } | { problems
  * aliases would make too many of them.
  */
 function valuesOf(text: string): PipelineTests | undefined {
-  const document = parseDocument(text, { intAsBigInt: true, logLevel: "silent" });
+  const document = parseDocument(withLineFeeds(text), { intAsBigInt: true, logLevel: "silent" });
   try {
     return document.toJS({ maxAliasCount: longestAliases, reviver: withoutSmall }) as PipelineTests;
   } catch (error) {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { diffLines } from "diff";
 import { type Document, isCollection, isMap, isSeq, parseDocument } from "yaml";
+import { withLineFeeds } from "../language/source-text.ts";
 import { isObject } from "../../schemas/index.ts";
 import { countIn, foundIn, type Mismatch, type Section, sections } from "./compare.ts";
 import type { Found } from "./outcome.ts";
@@ -16,7 +17,8 @@ export interface Update {
 }
 
 /** The text of a file with what was found in place of what it expected. Comments stay where their entries stay. */
-export function updated(text: string, updates: readonly Update[], isJson: boolean): string {
+export function updated(given: string, updates: readonly Update[], isJson: boolean): string {
+  const text = withLineFeeds(given);
   const document = parse(text);
   const strings = isJson ? ({ defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "QUOTE_DOUBLE" } as const) : {};
   const print = (): string => document.toString({ lineWidth: 0, ...strings });

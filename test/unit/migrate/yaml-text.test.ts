@@ -34,6 +34,12 @@ test.each(files)("%s in v3 is what is on record", async (name) => {
   await expect(text).toMatchFileSnapshot(new URL(`${name}.v3.txt`, folder).pathname);
 });
 
+test("comments stay where lines end in a carriage return alone", () => {
+  const { text } = written("# top\rversion: v2\rpipeline_id: orders # the id\r# end\r");
+  expect(text).toMatch(/^# top\nversion: v3\npipeline_id: orders # the id\n/);
+  expect(text).toMatch(/\n# end\n$/);
+});
+
 const start = "version: v2\npipeline_id: orders\n";
 
 describe("a comment", () => {

@@ -1,18 +1,18 @@
 import { expect, test, vi } from "vitest";
 import { casesOf } from "../../../reconciler/pipeline-tests/cases.ts";
 import type * as Compare from "../../../reconciler/pipeline-tests/compare.ts";
-import type * as ReadTests from "../../../reconciler/pipeline-tests/read-tests.ts";
+import type * as TestProblems from "../../../reconciler/pipeline-tests/test-problems.ts";
 import { compareTest, runTest } from "../../../reconciler/pipeline-tests/run-tests.ts";
 import type { Trials } from "../../../reconciler/pipeline-tests/trials.ts";
 import { fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 
-vi.mock("../../../reconciler/pipeline-tests/read-tests.ts", async (importOriginal) => {
-  const original = await importOriginal<typeof ReadTests>();
+vi.mock("../../../reconciler/pipeline-tests/test-problems.ts", async (importOriginal) => {
+  const original = await importOriginal<typeof TestProblems>();
   return {
     ...original,
-    readTests: (file: Parameters<typeof ReadTests.readTests>[0]) => {
+    checkedTests: (file: Parameters<typeof TestProblems.checkedTests>[0]) => {
       if (file.path === "bad.test.yaml") throw new TypeError("x is undefined");
-      return original.readTests(file);
+      return original.checkedTests(file);
     },
   };
 });

@@ -9,6 +9,12 @@ function problems(text: string): string[] {
   return "problems" in found ? found.problems.map(textLine) : [];
 }
 
+test("lines that end in a carriage return alone are lines", () => {
+  const text = "# Of orders\rtests:\r  - name: a\r    events: [{ event: { id: 1 } }]\r";
+  const file = "orders.test.yaml";
+  expect(read(text)).toEqual({ tests: [{ file, name: "a", line: 3, index: 0, events: [{ event: { id: 1 } }] }] });
+});
+
 test("values are read as they are written, and tests have what the file says for all", () => {
   const text = `now: 2026-01-02T00:00:00Z
 tests:

@@ -33,6 +33,10 @@ tests:
       - event: { id: 1 }
 `;
 
+test("a file whose lines end in a carriage return alone gets what was found, in lines that end as usual", () => {
+  expect(after(head.replaceAll("\n", "\r"), [{ id: 1, n: 2 }])).toBe(after(head, [{ id: 1, n: 2 }]));
+});
+
 describe("a file of tests gets what was found", () => {
   test("members that differ change, and comments stay", () => {
     const text = `${head}    expect:
