@@ -23,7 +23,7 @@ export function mutant(seed: number): SourceFile {
 }
 
 /** What is too deep for the library to write is written as JSON, which is YAML too. */
-function yamlOf(document: unknown): string {
+export function yamlOf(document: unknown): string {
   try {
     return dump(document);
   } catch (error) {

@@ -81,9 +81,9 @@ const mutations: readonly Mutation[] = [
   },
 ];
 
-/** A document with one to five parts changed: still a document, and mostly still nearly a pipeline. */
-export function mutatedDocument(random: Random): object {
-  const root = { document: structuredClone(random.pick(...documents)) };
+/** A document of these with one to five parts changed: still a document, and mostly still nearly a pipeline. */
+export function mutatedDocument(random: Random, of: readonly object[] = documents): object {
+  const root = { document: structuredClone(random.pick(...of)) };
   for (let count = random.pick(1, 1, 2, 3, 5); count > 0; count -= 1) {
     const all = spotsOf(root.document);
     const spot = random.oneOf(all);

@@ -4,6 +4,8 @@ import { runWorlds } from "./worlds.ts";
 /** `npm run fuzz -- NAME`: the long forms, with the number of cases of each. */
 const fuzzers: Readonly<Record<string, number>> = {
   files: 100_000,
+  // Every verb that reads files, and those of a Sluice that follows them.
+  verbs: 1_000,
   expressions: 200_000,
   delivery: 20_000,
   // Stories of a join on a simulated disk.
