@@ -2,7 +2,7 @@ import type { ObservedEngine } from "./actual/snapshot.ts";
 import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
 import type { DesiredPipeline } from "./desired/desired-state.ts";
-import type { Revision, WaitingCommit } from "./git/revision.ts";
+import { commitIn, type Revision, type WaitingCommit } from "./git/revision.ts";
 import { type Hold, HoldError, ownHold } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { SourceChange } from "./holds/source-change.ts";
@@ -230,8 +230,4 @@ export class Operator {
     const many = found === undefined ? "none of the last revisions begins" : "several of the last revisions begin";
     throw new HoldError(`${many} with ${given}: give all digits of the commit, as "git rev-parse" prints them`);
   }
-}
-
-function commitIn(revision: string): string {
-  return revision.replace(/^(?:.*@)?sha(?:1|256):/, "");
 }

@@ -13,7 +13,7 @@ import { Loader } from "./desired/load.ts";
 import { filesOf, type Revision, unreadPaths, type SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import type { Variables } from "./language/variables.ts";
-import { type ApprovalRule, withApprovals } from "./holds/approval.ts";
+import { type ApprovalRule, approvalsFor, withApprovals } from "./holds/approval.ts";
 import { withSettling } from "./holds/settling.ts";
 import { planWithHolds, whileSuspended, withStopsOver } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
@@ -76,10 +76,11 @@ export class Planner {
    * set after that was fetched.
    */
   async make(revision: Revision, desired: DesiredState): Promise<MadePlan> {
-    const { holds, approve } = this.#dependencies;
+    const { holds, approve, inventory, operations } = this.#dependencies;
     const isNeeded = approve !== undefined && holds.state.pin?.commit !== revision.sha;
-    const approved = revision.approvals ?? [];
-    return this.#make(revision, desired, isNeeded ? { from: approve, approved } : undefined);
+    if (!isNeeded) return this.#make(revision, desired, undefined);
+    const approved = (id: string): string[] => approvalsFor(revision, inventory.state.pipelines[id]?.revision);
+    return this.#make(revision, desired, { from: approve, approved, before: () => operations.appliedBefore });
   }
 
   async #make(revision: Revision, read: DesiredState, approval: ApprovalRule | undefined): Promise<MadePlan> {
@@ -137,13 +138,13 @@ export class Planner {
 
   /** What a plan would depend on at this moment. */
   live({ revision: planned, pipelines: described }: LastPlanned): LiveState {
-    const { source, inventory, holds, limit, approve } = this.#dependencies;
+    const { source, inventory, operations, holds, limit, approve } = this.#dependencies;
     const revision = planned ?? inventory.state.last_attempted_revision;
     return liveState(this.#seen(), {
       source: source.description,
       ...(revision !== undefined && { revision }),
       max_deletions: limit,
-      ...(approve !== undefined && { approve }),
+      ...(approve !== undefined && { approve, before: Object.fromEntries(operations.appliedBefore) }),
       holds: holds.state,
       not_read: inventory.state.not_read ?? {},
       described,

@@ -15,7 +15,7 @@ import { noVariables, type Variables } from "./language/variables.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { followedAfter, followedSource, isSameSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
-import { filesOf, unreadPaths, withoutWaiting, type Revision, type RevisionSource } from "./git/revision.ts";
+import { commitIn, filesOf, unreadPaths, withoutWaiting, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
 import { isStopByOperator, type Plan } from "./plan/change.ts";
 import type { Level } from "./plan/level.ts";
@@ -211,6 +211,8 @@ export class Reconciler {
 
   async #fetch(turn: Turn, signal: AbortSignal): Promise<void> {
     const isUrgent = !respectsBackOff.has(turn.trigger);
+    const { last_applied_revision } = this.#inventory.state;
+    if (last_applied_revision !== undefined) this.#source.noteApplied(commitIn(last_applied_revision));
     const polled = await this.#polled(isUrgent, signal);
     if (polled.isPending === true || polled.isInterrupted === true) turn.isFetching = true;
     if (polled.isInterrupted === true) this.trigger(turn.trigger);

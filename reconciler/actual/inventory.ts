@@ -14,6 +14,8 @@ export interface InventoryEntry {
   revision?: string;
   /** Fingerprint of its file when the pipeline last matched it. */
   applied?: string;
+  /** The first revision with that file; absent in what earlier versions stored. */
+  since?: string;
   /** Fingerprint of what the engine held at that time. */
   left?: string;
   /** A change was begun since: a difference may come from it, and not from a drift. */
@@ -28,6 +30,12 @@ export interface InventoryEntry {
   corrections?: Correction[];
   /** These fields drifted again and again: they are no longer corrected. */
   fight?: Fight;
+}
+
+/** What a pipeline was as before: the fingerprint of its file, and the first revision with that. */
+export interface AppliedBefore {
+  applied: string;
+  revision: string;
 }
 
 /** A drift that was corrected. */

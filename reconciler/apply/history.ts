@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { AppliedBefore } from "../actual/inventory.ts";
 import { LineFile } from "./line-file.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Origin, Operation, Predicted } from "./operation.ts";
@@ -56,6 +57,15 @@ export class OperationHistory {
     return Math.max(0, ...this.#records.keys());
   }
 
+  /** What pipelines were as before, the oldest first; also of those that were deleted. */
+  get appliedBefore(): ReadonlyMap<string, AppliedBefore[]> {
+    const found = new Map<string, AppliedBefore[]>();
+    for (const { pipeline_id, before } of this.#records.values()) {
+      if (before !== undefined) found.set(pipeline_id, [...(found.get(pipeline_id) ?? []), before]);
+    }
+    return found;
+  }
+
   get(id: number): OperationRecord | undefined {
     return this.#records.get(id);
   }
@@ -106,6 +116,8 @@ export interface OperationRecord extends Origin {
   id: number;
   pipeline_id: string;
   plan: Predicted;
+  /** Absent where the pipeline was never as a file said, and in records of earlier versions. */
+  before?: AppliedBefore;
   /** ISO 8601, UTC. */
   began: string;
   /** When it ended, or its last try did. */
@@ -142,13 +154,15 @@ export function recordOf(
   { result, message }: Pick<Outcome, "result" | "message">,
   dead_letters_dropped?: number,
 ): OperationRecord {
-  const { id, pipeline_id, origin, plan, began, interruptions, drained, errors, tries, pause, made } = operation;
+  const { id, pipeline_id, origin, plan, before, began, interruptions, drained, errors, tries, pause, made } =
+    operation;
   const ended = new Date();
   return {
     id,
     pipeline_id,
     ...origin,
     plan,
+    ...(before !== undefined && { before }),
     began,
     ended: ended.toISOString(),
     result,

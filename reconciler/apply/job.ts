@@ -11,7 +11,7 @@ import { hindranceText } from "../plan/render/index.ts";
 import type { Operation, Origin } from "./operation.ts";
 import type { Operations } from "./operations.ts";
 import { lettersDroppedBy } from "./expected.ts";
-import { applied, contentOf } from "./ownership.ts";
+import { applied, appliedBefore, contentOf } from "./ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ApplyTelemetry } from "./telemetry.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -140,13 +140,15 @@ export class Job {
 
   async #makeCalls(last: Outcome | undefined): Promise<Outcome> {
     const { change, desired, origin, signal } = this.#task;
-    const { engine, backoff, operations } = this.#dependencies;
+    const { engine, inventory, backoff, operations } = this.#dependencies;
     const { pipeline_id } = change;
     if (last !== undefined && healthOf(engine, pipeline_id)?.overall_status !== "Stopped") return this.#planAnew(last);
     backoff.attempt(pipeline_id, contentOf(change, desired), Date.now());
     const unready = await this.#unready();
     if (unready !== undefined) return unready;
-    const operation = operations.begin({ change, desired, origin, present: presentOf(engine, pipeline_id) });
+    const present = presentOf(engine, pipeline_id);
+    const before = appliedBefore(inventory.state.pipelines[pipeline_id]);
+    const operation = operations.begin({ change, desired, origin, present, before });
     const outcome = (await this.#callsOf(operation)) ?? this.#applied();
     if (outcome.result === "applied")
       await operations.end(operation, outcome, lettersDroppedBy(operation, presentOf(engine, pipeline_id)));

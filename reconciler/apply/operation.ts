@@ -1,5 +1,6 @@
 import type { EngineOptions, PipelineConfig } from "../../engine/index.ts";
 import type { Effect, EventEffect } from "../../schemas/index.ts";
+import type { AppliedBefore } from "../actual/inventory.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Cause, ChangeKind } from "../plan/change.ts";
@@ -95,6 +96,8 @@ export interface Operation {
   /** Index of the call that is under way. */
   calling?: number;
   ranBefore: boolean;
+  /** Absent where the pipeline was never as a file said. */
+  before?: AppliedBefore;
   off?: Off;
   /** For a recreation; `lost` where its file holds a secret in plain text. */
   successor?: Successor | "lost";
@@ -114,7 +117,7 @@ export interface Operation {
 /** What is known of an operation when it begins. */
 export type Beginning = Pick<
   Operation,
-  "pipeline_id" | "origin" | "plan" | "content" | "calls" | "ranBefore" | "off" | "successor"
+  "pipeline_id" | "origin" | "plan" | "content" | "calls" | "ranBefore" | "before" | "off" | "successor"
 >;
 
 /** One thing that happened to an operation; `at` is ISO 8601, UTC. */

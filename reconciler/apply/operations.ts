@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import type { AppliedBefore } from "../actual/inventory.ts";
 import type { ActualPipeline, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, wishOf } from "../desired/fingerprint.ts";
@@ -24,6 +25,8 @@ export interface Begun {
   origin: Origin;
   /** The pipeline at this moment; absent where there is none. */
   present: ActualPipeline | undefined;
+  /** Absent where it was never as a file said. */
+  before?: AppliedBefore | undefined;
 }
 
 /** Fields that are named in a record. */
@@ -70,20 +73,25 @@ export class Operations {
     );
   }
 
+  /** What pipelines were as before, the oldest first, as far as the history goes back. */
+  get appliedBefore(): ReadonlyMap<string, AppliedBefore[]> {
+    return this.#history.appliedBefore;
+  }
+
   of(pipeline_id: string): Operation | undefined {
     return this.#open().find((operation) => operation.pipeline_id === pipeline_id);
   }
 
   /** Begins an operation, or continues the one for the same wanted config. Durable with its first call. */
   begin(begun: Begun): Operation {
-    const { change, desired, origin, present } = begun;
+    const { change, desired, origin, present, before } = begun;
     const { pipeline_id, calls } = change;
-    const before = this.of(pipeline_id);
-    if (before !== undefined && isSame(before, change, desired)) {
-      this.#note({ op: before.id, says: "again", calls });
-      return before;
+    const earlier = this.of(pipeline_id);
+    if (earlier !== undefined && isSame(earlier, change, desired)) {
+      this.#note({ op: earlier.id, says: "again", calls });
+      return earlier;
     }
-    if (before !== undefined) void this.end(before, superseded(before, change, origin));
+    if (earlier !== undefined) void this.end(earlier, superseded(earlier, change, origin));
     const op = (this.#last += 1);
     const { status } = present ?? {};
     const what: Beginning = {
@@ -93,7 +101,8 @@ export class Operations {
       content: sealed(desired),
       calls,
       ranBefore: status === "Running" || status === "Created" || status === "Resuming",
-      ...(before?.off !== undefined && { off: before.off }),
+      ...(before !== undefined && { before }),
+      ...(earlier?.off !== undefined && { off: earlier.off }),
       ...(change.kind === "recreate" && desired !== undefined && { successor: successorOf(desired) }),
     };
     this.#note({ op, says: "begin", what });

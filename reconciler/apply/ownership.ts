@@ -1,4 +1,4 @@
-import type { Correction, Inventory, InventoryEntry } from "../actual/inventory.ts";
+import type { AppliedBefore, Correction, Inventory, InventoryEntry } from "../actual/inventory.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf, wishOf } from "../desired/fingerprint.ts";
 import type { Call } from "../plan/calls.ts";
@@ -23,8 +23,15 @@ export function inSync(inventory: Inventory, desired: DesiredPipeline, revision:
   const asked = fingerprintOf(desired);
   const isKnown = entry?.applied === asked && entry.changing !== true && entry.left !== undefined;
   const left = isKnown ? entry.left : fingerprint(present());
-  const known = { revision, applied: asked, left, changing: undefined, fight: undefined };
+  const since = entry?.applied === asked ? (entry.since ?? entry.revision) : revision;
+  const known = { revision, applied: asked, since, left, changing: undefined, fight: undefined };
   own(inventory, desired, { ...known, ...anew(entry, asked) });
+}
+
+/** What a pipeline is as now, before a change; undefined where it was never as a file said. */
+export function appliedBefore(entry: InventoryEntry | undefined): AppliedBefore | undefined {
+  const revision = entry?.since ?? entry?.revision;
+  return entry?.applied === undefined || revision === undefined ? undefined : { applied: entry.applied, revision };
 }
 
 /** Owns the pipeline of a change before it is made, and stores what the plan found out about it. */

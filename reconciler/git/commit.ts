@@ -54,7 +54,8 @@ export async function readCommit(
 
 /** Where a commit approves changes, from the top of the repository, and as a trailer of its message. */
 export const approvalsFolder = "approvals";
-const approvalsTrailer = "Sluice-Approve";
+/** What `git log` prints the trailers with. */
+export const trailersFormat = "%(trailers:key=Sluice-Approve,valueonly)";
 /** Approvals are some lines each. */
 const approvalLimits: SourceLimits = { files: 1_000, fileBytes: 1 << 20, bytes: 16 << 20 };
 /** A class, and a digest of a change. */
@@ -71,8 +72,11 @@ export async function approvalsOf(
   { display }: Pick<Wanted, "display">,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const format = `--format=%(trailers:key=${approvalsTrailer},valueonly)`;
-  const trailers = await git.text(folder, ["log", "-1", "--no-show-signature", format, sha], signal);
+  const trailers = await git.text(
+    folder,
+    ["log", "-1", "--no-show-signature", `--format=${trailersFormat}`, sha],
+    signal,
+  );
   const listed = ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, "--", `:(literal)${approvalsFolder}`];
   const { files } = parseTree(await git.text(folder, listed, signal), approvalLimits, () => true);
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -83,7 +87,11 @@ export async function approvalsOf(
     throw new SourceError("TooLarge", `${display}, ${approvalsFolder}: ${expected}, ${found}: ${wayOut}`);
   }
   const contents = await new Blobs().read(git, folder, files, signal);
-  const texts = [trailers, ...contents.map((content) => content.toString("latin1"))];
+  return approvalsIn([trailers, ...contents.map((content) => content.toString("latin1"))]);
+}
+
+/** The fingerprints in texts, each once. */
+export function approvalsIn(texts: readonly string[]): string[] {
   return [...new Set(texts.flatMap((text) => text.match(approval) ?? []))];
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { ReferenceReader } from "../secrets/file-and-env.ts";
 import { Mutex } from "../../engine/language.ts";
 import { Clone, type Found, type NamedObject } from "./clone.ts";
-import type { Wanted } from "./commit.ts";
+import { approvalsIn, trailersFormat, type Wanted } from "./commit.ts";
 import { type AccessSettings, Credentials } from "./credentials.ts";
 import { defaultTimeouts, type Environment, type GitTimeouts } from "./environment.ts";
 import { ofDisk } from "./failure.ts";
@@ -24,6 +24,7 @@ import { fullHash, idOf, readReference, type Reference, type ReferenceSettings, 
 import { Lookup, timed } from "./lookup.ts";
 import { parseRemote, type Remote } from "./remote.ts";
 import {
+  type EarlierCommit,
   normalisePath,
   type RequestListener,
   type Revision,
@@ -80,6 +81,8 @@ export class Repository implements RevisionSource {
   #pinned: Revision | undefined;
   /** The accepted keys with which `#good` and `#pinned` were verified. */
   #keys = "";
+  /** The commit that was applied last. */
+  #applied: string | undefined;
   /** One fetch at a time uses the folder: another would delete its locks as leftovers. */
   readonly #mutex = new Mutex();
 
@@ -127,7 +130,10 @@ export class Repository implements RevisionSource {
       const step = { reference, before, tip, found, clone, history, signal };
       if (this.#signatures !== undefined) await this.#descent.check(step);
       const notes = await revisionNotes(step);
-      const revision = this.#revision(found, { ...named(tip.name), ...placed(this.#git.redirected) }, notes);
+      const earlier = await this.#earlier(found.sha, tip.name === undefined ? undefined : tip.ref, signal);
+      if (earlier === "unknown") notes.push(earlierUnknown(this.#applied));
+      const read = earlier === "unknown" ? found : { ...found, ...earlier };
+      const revision = this.#revision(read, { ...named(tip.name), ...placed(this.#git.redirected) }, notes);
       await this.#remember(revision, notes, signal);
       this.#good = revision;
       // A branch may have moved on since it was listed.
@@ -146,7 +152,8 @@ export class Repository implements RevisionSource {
       if (found?.sha !== record.sha) return undefined;
       if (record.path === this.#wanted.path && digestOf(found) !== record.digest) return undefined;
       this.#name ??= record.name;
-      this.#good = this.#revision(found, record, []);
+      const earlier = await this.#earlier(found.sha, undefined, signal);
+      this.#good = this.#revision(earlier === "unknown" ? found : { ...found, ...earlier }, record, []);
       return this.#good;
     });
   }
@@ -166,6 +173,10 @@ export class Repository implements RevisionSource {
       this.#pinned = this.#revision(found, { ...named(this.#name), ...placed(redirected) }, []);
       return this.#pinned;
     });
+  }
+
+  noteApplied(commit: string): void {
+    this.#applied = commit;
   }
 
   get waiting(): WaitingCommit | undefined {
@@ -215,6 +226,47 @@ export class Repository implements RevisionSource {
       return signature;
     }
     return this.#signatures.verify(folder, "commit", commit, await text("commit", commit), signal);
+  }
+
+  /**
+   * The commits before `sha` that `ref` has as well, back to the one that was applied last, and what their messages approve.
+   * Without `ref`, as far as they are here. Of a history that was rewritten, or of another ref, none counts.
+   */
+  async #earlier(
+    sha: string,
+    ref: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Pick<Revision, "earlier"> | "unknown"> {
+    const applied = this.#applied;
+    if (this.#wanted.approvals !== true || applied === undefined || applied === sha) return {};
+    if ((await this.#clone.parentsOf(sha, signal))[0] === applied) return {};
+    const range = { from: applied, to: sha, format: trailersFormat, ...(ref !== undefined && { ref }) };
+    const commits = await this.#history.since(range, signal).catch((error: unknown) => {
+      // Of other failures, the next poll may know more.
+      if (error instanceof SourceError && error.reason === "GitOperationFailed") return "unknown" as const;
+      throw error;
+    });
+    if (commits === "unknown") return "unknown";
+    if (commits === "no") return {};
+    const earlier: EarlierCommit[] = [];
+    for (const { sha: commit, text } of commits) {
+      if (commit === sha) continue;
+      const approvals = approvalsIn([text]);
+      const counts = approvals.length === 0 || (await this.#isSigned(commit, signal));
+      earlier.push({ commit, approvals: counts ? approvals : [] });
+    }
+    return { earlier };
+  }
+
+  /** Whether a commit of the history is signed as it has to be: a signature of a later one says nothing about its message. */
+  async #isSigned(commit: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#check(this.#history.folder, { commit }, signal);
+      return true;
+    } catch (error) {
+      if (error instanceof SourceError && error.reason.startsWith("Signature")) return false;
+      throw error;
+    }
   }
 
   /** Throws SourceError unless the followed reference contains `sha`, or once pointed to it. */
@@ -296,6 +348,11 @@ export class Repository implements RevisionSource {
       ? `commit ${this.#reference.sha}`
       : `${kind} ${(this.#reference as { name: string }).name}`;
   }
+}
+
+function earlierUnknown(applied: string | undefined): string {
+  const why = `it could not be found out which commits follow ${applied}, which was applied last`;
+  return `approvals in the messages of earlier commits do not count: ${why}; repeat them in a new commit`;
 }
 
 function named(name: string | undefined): { name?: string } {

@@ -26,10 +26,26 @@ export interface Revision {
   signature?: Signature;
   /** Fingerprints of changes that it approves. Absent where they are not asked for. */
   approvals?: string[];
+  /**
+   * The commits of the followed ref before it, the newest first, back to the one that was applied last. Absent where
+   * there are none, that is not known, or approvals are not asked for.
+   */
+  earlier?: readonly EarlierCommit[];
   /** Notes for the operator, such as a rewritten history. */
   notes?: string[];
   /** A plain folder that may be half of a copy. Absent where it has stood still, and for a commit. */
   settling?: Settling;
+}
+
+/** A commit that no poll may have seen, and the fingerprints of changes that its message approves. */
+export interface EarlierCommit {
+  commit: string;
+  approvals: readonly string[];
+}
+
+/** The hash in the id of a revision, or a hash as it is. */
+export function commitIn(revision: string): string {
+  return revision.replace(/^(?:.*@)?sha(?:1|256):/, "");
 }
 
 /** A folder that has not stood still for long enough: what it lacks may be on its way. */
@@ -177,6 +193,8 @@ export interface RevisionSource {
    * verified if signatures are. Throws SourceError otherwise. Does not change the results of `fetch` and `cached`.
    */
   at?(commit: string, signal: AbortSignal): Promise<Revision>;
+  /** Says which commit was applied last: from the next one that is fetched on, `earlier` goes back to it. */
+  noteApplied?(commit: string): void;
   /**
    * The commit that is not followed until an operator approves it, since signatures are required and it does not descend
    * from the one that was followed last. Absent where there is none.

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import type { AppliedBefore } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf } from "../desired/fingerprint.ts";
+import { commitIn, type Revision } from "../git/revision.ts";
 import { doesSomething, placeOf, type Action, type Change, type Plan, type Refusal } from "../plan/change.ts";
 import { undone } from "../plan/decide/changes.ts";
 import { blocked, withInterrupted } from "../plan/decide/index.ts";
@@ -11,8 +13,39 @@ import { isAsGrave, levelOf, levels, type Level } from "../plan/level.ts";
 export interface ApprovalRule {
   /** This level, and graver ones. */
   from: Level;
-  /** Fingerprints of the followed revision. */
-  approved: readonly string[];
+  /** The fingerprints that count for a pipeline. */
+  approved: (pipeline_id: string) => readonly string[];
+  /** What pipelines were as before, the oldest first. */
+  before: () => ReadonlyMap<string, readonly AppliedBefore[]>;
+}
+
+/**
+ * The fingerprints that a revision approves for a pipeline which was last as its file said at the revision `applied`: what
+ * an earlier commit approves was for what came before.
+ */
+export function approvalsFor(
+  { sha, approvals = [], earlier = [] }: Pick<Revision, "sha" | "approvals" | "earlier">,
+  applied: string | undefined,
+): string[] {
+  const last = applied === undefined ? undefined : commitIn(applied);
+  const end = last === sha ? 0 : earlier.findIndex(({ commit }) => commit === last);
+  const since = end === -1 ? earlier : earlier.slice(0, end);
+  return [...approvals, ...since.flatMap((one) => one.approvals)];
+}
+
+/**
+ * The revision to whose configuration a change goes back: that was approved, or needed no approval, and so does the way
+ * back. Undefined for another change, where something is lost on the way, and for a drift, which no commit made.
+ */
+export function wayBack(
+  change: Action,
+  desired: DesiredPipeline | undefined,
+  before: readonly AppliedBefore[] = [],
+): string | undefined {
+  if (desired === undefined || change.drift !== undefined || isAsGrave(approvalLevelOf(change), "forget"))
+    return undefined;
+  const asked = fingerprintOf(desired);
+  return before.find(({ applied }) => applied === asked)?.revision;
 }
 
 /**
@@ -45,13 +78,14 @@ function digestOf(pipeline_id: string, present?: ActualPipeline, desired?: Desir
 
 /**
  * The plan without changes that are as grave as the rule says and not approved: each is a refusal that names its
- * fingerprint. Changes that were begun are completed, and an operator needs no approval to stop a pipeline.
+ * fingerprint. Changes that were begun are completed, the way back is free below `forget`, and an operator needs no
+ * approval to stop a pipeline.
  */
 export function withApprovals(
   { changes, ...rest }: Plan,
   actual: ActualState,
   pipelines: readonly DesiredPipeline[],
-  { from, approved }: ApprovalRule,
+  { from, approved, before }: ApprovalRule,
 ): Plan {
   const wanted = new Map(pipelines.map((one) => [one.pipeline_id, one]));
   const heldUnless = (change: Change): Change => {
@@ -60,8 +94,10 @@ export function withApprovals(
     if (!doesSomething(change) || !isAsGrave(approvalLevelOf(change), from) || isExempt(change, actual, desired))
       return change;
     const approval = approvalOf(change, actual.pipelines.get(pipeline_id), desired);
-    const known = approvedLevel(approval, approved);
+    const known = approvedLevel(approval, approved(pipeline_id));
     if (known !== undefined && isAsGrave(known, approvalLevelOf(change))) return change;
+    const revision = wayBack(change, desired, before().get(pipeline_id));
+    if (revision !== undefined) return { ...change, why: { code: "GoesBack", facts: { of: change.why, revision } } };
     return withInterrupted(held(change, approval, known), actual);
   };
   return { ...rest, changes: afterHeld(changes.map(heldUnless), actual) };

@@ -107,6 +107,10 @@ export class PinnedSource implements RevisionSource {
     return this.#source.waiting;
   }
 
+  noteApplied(commit: string): void {
+    this.#source.noteApplied?.(commit);
+  }
+
   async approve(commit: string): Promise<void> {
     this.interrupt();
     await this.#source.approve?.(commit);

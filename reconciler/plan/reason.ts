@@ -51,6 +51,8 @@ export interface ReasonFacts {
   /** A change that replaces the one under way. */
   Replaces: Wrapped;
   StopsAfterAll: Nothing;
+  /** To what was applied before with this revision, and so without an approval. */
+  GoesBack: Wrapped & { revision: string };
 
   // Nothing is done.
   InSync: { status: Status };

@@ -1,5 +1,5 @@
 import type { Path } from "../../schemas/index.ts";
-import type { InventoryEntry, NotRead } from "../actual/inventory.ts";
+import type { AppliedBefore, InventoryEntry, NotRead } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState, DeletionLimit, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline, Directives } from "../desired/desired-state.ts";
 import { shown } from "../desired/shown.ts";
@@ -21,6 +21,8 @@ export interface LiveState {
   max_deletions: DeletionLimit;
   /** Changes of this level and graver ones wait for an approval in Git; absent where none does. */
   approve?: Level;
+  /** What pipelines were as before, the oldest first; absent without `approve`. */
+  before?: Readonly<Record<string, readonly AppliedBefore[]>>;
   pipelines: LivePipeline[];
   owned: Readonly<Record<string, InventoryEntry>>;
   /** Pipelines whose change is being carried out. */
@@ -39,7 +41,7 @@ export interface LivePipeline extends ActualPipeline {
 /** What is known of a reconciler besides the actual state. */
 export interface LiveFacts extends Pick<
   LiveState,
-  "source" | "revision" | "max_deletions" | "approve" | "holds" | "not_read"
+  "source" | "revision" | "max_deletions" | "approve" | "before" | "holds" | "not_read"
 > {
   /** The pipelines of its last good files. */
   described: readonly DesiredPipeline[];

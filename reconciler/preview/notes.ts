@@ -24,6 +24,8 @@ export function noteText({ code, facts }: Note): string {
       return `the tests of ${someOf(facts.pipeline_ids)} were not compared: ${facts.why}`;
     case "ApprovalNeeded":
       return `${facts.pipeline_id} waits for an approval in Git, unless it has one: ${facts.approval}`;
+    case "GoesBack":
+      return `${facts.pipeline_id} goes back to what was applied with ${facts.revision}, so it needs no approval`;
     case "AtLeastOnce":
       return `${facts.pipeline_id} is delivered at least once: ${facts.reason}`;
     case "ProfileSettings":

@@ -10,7 +10,7 @@ import type { SkippedFile } from "../git/revision.ts";
 import type { Problem } from "../language/problem.ts";
 import { type Change, doesSomething, type FieldChange, type UnreadFile } from "../plan/change.ts";
 import type { Cost, TableNeed } from "../plan/cost.ts";
-import { approvalLevelOf, approvalOf } from "../holds/approval.ts";
+import { approvalLevelOf, approvalOf, wayBack } from "../holds/approval.ts";
 import type { HoldsState } from "../holds/hold.ts";
 import { planWithHolds, withStopsOver } from "../holds/held-plan.ts";
 import { costsOf } from "../plan/costs/costs.ts";
@@ -63,6 +63,8 @@ export type Note =
   | { code: "TestsNotCompared"; facts: { pipeline_ids: string[]; why: string } }
   /** The server holds this change back until Git approves it. */
   | { code: "ApprovalNeeded"; facts: { pipeline_id: string; approval: string } }
+  /** Without an approval: it was as the files ask for when this revision was applied. */
+  | { code: "GoesBack"; facts: { pipeline_id: string; revision: string } }
   /** Of a pipeline that runs: its target cannot drop a repeated insert. */
   | { code: "AtLeastOnce"; facts: { pipeline_id: string; reason: string } }
   /** Of a pipeline that runs: settings of its target's user may change rows. */
@@ -104,7 +106,7 @@ export function previewOfLive(live: LiveState, head: Side): Preview {
   });
   const alike = hiding.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
   const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(actual.pipelines.get(pipeline_id)));
-  const notes = [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...ofTargets, ...preview.notes];
+  const notes = [...notesOf(live, alike), ...approvalNotes(live, changes, byId(pipelines)), ...ofTargets, ...preview.notes];
   return { ...preview, changes, notes };
 }
 
@@ -132,12 +134,19 @@ function targetNotes({
   ];
 }
 
-function approvalsNeeded({ approve = "none" }: LiveState, changes: readonly PreviewedChange[]): Note[] {
-  return changes.flatMap(({ change, approval }): Note[] =>
-    approval === undefined || !isAsGrave(approvalLevelOf(change), approve)
-      ? []
-      : [{ code: "ApprovalNeeded", facts: { pipeline_id: change.pipeline_id, approval } }],
-  );
+function approvalNotes(
+  { approve = "none", before = {} }: LiveState,
+  changes: readonly PreviewedChange[],
+  desired: Files<DesiredPipeline>,
+): Note[] {
+  const earlier = new Map(Object.entries(before));
+  return changes.flatMap(({ change, approval }): Note[] => {
+    const { pipeline_id } = change;
+    if (approval === undefined || !doesSomething(change) || !isAsGrave(approvalLevelOf(change), approve)) return [];
+    const revision = wayBack(change, desired.get(pipeline_id), earlier.get(pipeline_id));
+    if (revision !== undefined) return [{ code: "GoesBack", facts: { pipeline_id, revision } }];
+    return [{ code: "ApprovalNeeded", facts: { pipeline_id, approval } }];
+  });
 }
 
 /** A pipeline as its file had it before, as far as that is known. */

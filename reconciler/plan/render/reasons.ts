@@ -55,6 +55,8 @@ const sentences: Sentences = {
   EndTakenBack: ({ of }) => `it goes on as it was, because the file no longer asks for its deletion: ${reasonText(of)}`,
   Replaces: ({ of }) => `${reasonText(of)}; it replaces the change for which the pipeline is being stopped`,
   StopsAfterAll: () => "x-sluice.state is Stopped",
+  GoesBack: ({ of, revision }) =>
+    `${reasonText(of)}; it goes back to what was applied with ${revision}, so it needs no approval`,
 
   InSync: ({ status }) => `it is ${status} and matches its file`,
   SuspendedByFile: ({ waits }) => `x-sluice.suspend is true: it is left as it is${waitingText(waits)}`,

@@ -1,9 +1,10 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { main } from "../../../reconciler/cli/main.ts";
 import type { RepositoryOptions } from "../../../reconciler/git/repository.ts";
+import type { Level } from "../../../reconciler/plan/level.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { SavedPlan } from "../../../reconciler/preview/saved-plan.ts";
@@ -38,10 +39,10 @@ afterEach(async () => {
 });
 
 /** A process that holds back what forgets, and graver changes; it shares what lies in the data dir with the one before. */
-function start(options: Partial<RepositoryOptions> = {}): Reconciler {
+function start(options: Partial<RepositoryOptions> = {}, approve: Level = "forget"): Reconciler {
   const source = scene.open({ path: "pipelines", approvals: true, ...options });
   const rest = { dataDir: scene.dataDir, log: keptLog(), registry: new Registry(), interval: 60_000 };
-  return new Reconciler({ source, engine, ...rest, approve: "forget" });
+  return new Reconciler({ source, engine, ...rest, approve });
 }
 
 /** Commits pipelines, `null` to remove one. */
@@ -196,6 +197,104 @@ describe("a change of the class, or a graver one", () => {
   });
 });
 
+/** A commit with a trailer. */
+function pushApproval(approval: string): Promise<string> {
+  return scene.origin.commit({}, `Forget the keys\n\nSluice-Approve: ${approval}`);
+}
+
+describe("a trailer of a commit that is not the newest", () => {
+  test("counts where others were pushed before the poll", async () => {
+    await commit({ orders: otherKey });
+    await pushApproval(askedBy(await turn()));
+    await commit({ returns: filtered });
+    await commit({ returns });
+    expect((await turn()).reason).toBe("ReconciliationSucceeded");
+    expect(running()[0]).toBe("level");
+  });
+
+  test("counts after a restart without the remote", { tags: ["rest"] }, async () => {
+    const applied = await scene.origin.head();
+    await commit({ orders: otherKey });
+    await pushApproval(askedBy(await turn()));
+    await commit({ returns: filtered });
+    const source = scene.open({ path: "pipelines", approvals: true });
+    source.noteApplied(applied);
+    await source.fetch(signal);
+    const away = `${scene.origin.path}.away`;
+    await rename(scene.origin.path, away);
+    reconciler = start();
+    expect((await turn()).reason).toBe("ReconciliationSucceeded");
+    expect(running()).toEqual(["level", "id > 1"]);
+    await rename(away, scene.origin.path);
+  });
+
+  test("counts for what came before it was applied alone", async () => {
+    await commit({ orders: otherKey });
+    await pushApproval(askedBy(await turn()));
+    // Refused for good, so that no later revision is applied as a whole.
+    await scene.origin.commit({ "pipelines/broken.yaml": "version: v3\n" });
+    await turn();
+    expect(running()[0]).toBe("level");
+    await commit({ orders });
+    await pushApproval(askedBy(await turn()));
+    expect((await turn()).reason).toBe("ReconciliationSucceeded");
+    await commit({ orders: otherKey });
+    await commit({ returns: filtered });
+    expect((await turn()).reason).toBe("NotApproved");
+    expect(running()).toEqual(["id", "id > 1"]);
+  });
+
+  test("does not count on a branch that was merged", async () => {
+    await commit({ orders: otherKey });
+    const approval = askedBy(await turn());
+    await scene.origin.git("checkout", "--quiet", "-b", "side");
+    await pushApproval(approval);
+    await scene.origin.git("checkout", "--quiet", "main");
+    await scene.origin.commit({ "README.md": "Ours" });
+    await scene.origin.git("merge", "--quiet", "--no-ff", "-m", "Merge side", "side");
+    expect((await turn()).reason).toBe("NotApproved");
+  });
+});
+
+describe("the way back", () => {
+  test("from an approved change is carried out without an approval, and names what it goes back to", async () => {
+    reconciler = start({}, "rows");
+    const first = await scene.origin.head();
+    await turn("returns");
+    await commit({ returns: filtered });
+    await scene.origin.commit({ "approvals/filter.txt": askedBy(await turn("returns")) });
+    const second = await scene.origin.head();
+    await turn("returns");
+    expect(running()[1]).toBe("id > 1");
+    await commit({ returns });
+    expect((await turn("returns")).reason).toBe("ReconciliationSucceeded");
+    expect(running()[1]).toBe('level == "error"');
+    const back = reconciler.history({ pipeline_id: "returns", limit: 1 }).records[0]?.plan.reason;
+    expect(back).toContain(`it goes back to what was applied with main@sha1:${first}, so it needs no approval`);
+    // And forth again, by a process that was started since.
+    reconciler = start({}, "rows");
+    await commit({ returns: filtered, orders: otherKey });
+    await scene.origin.commit({ "approvals/filter.txt": null });
+    expect((await turn("orders")).reason).toBe("NotApproved");
+    const forth = reconciler.history({ pipeline_id: "returns", limit: 1 }).records[0]?.plan.reason;
+    expect(forth).toContain(`it goes back to what was applied with main@sha1:${second}`);
+    expect(running()).toEqual(["id", "id > 1"]);
+  });
+
+  test("of a deletion creates the pipeline again, where creations wait", { tags: ["rest"] }, async () => {
+    reconciler = start({}, "change");
+    await commit({ returns: null });
+    await scene.origin.commit({ "approvals/returns.txt": askedBy(await turn("returns")) });
+    for (let left = 20; left > 0 && running()[1] !== undefined; left -= 1) await turn();
+    expect(running()[1]).toBeUndefined();
+    await commit({ returns: filtered });
+    expect((await turn("returns")).reason).toBe("NotApproved");
+    await commit({ returns });
+    await turn("returns");
+    expect(running()[1]).toBe('level == "error"');
+  });
+});
+
 test("where signatures are required, an approval counts only in a signed commit", { tags: ["rest"] }, async () => {
   const key = join(scene.dataDir, "ada");
   makeSshKey(key);
@@ -213,7 +312,11 @@ test("where signatures are required, an approval counts only in a signed commit"
   await scene.origin.commit({ "approvals/key.txt": approval }, `By somebody\n\nSluice-Approve: ${approval}`);
   expect(await turn()).toMatchObject({ reason: "NotApproved" });
   expect(running()[0]).toBe("id");
+  await scene.origin.git("rm", "--quiet", "approvals/key.txt");
+  await sign("On top of it, by Ada");
+  expect(await turn()).toMatchObject({ reason: "NotApproved" });
   await sign(`By Ada\n\nSluice-Approve: ${approval}`);
+  await sign("One more");
   expect((await turn()).reason).toBe("ReconciliationSucceeded");
   expect(running()[0]).toBe("level");
 });

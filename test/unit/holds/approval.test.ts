@@ -1,10 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { ActualState } from "../../../reconciler/actual/state.ts";
-import { approvalOf, withApprovals } from "../../../reconciler/holds/approval.ts";
+import type { AppliedBefore } from "../../../reconciler/actual/inventory.ts";
+import { fingerprintOf } from "../../../reconciler/desired/fingerprint.ts";
+import { approvalOf, approvalsFor, withApprovals } from "../../../reconciler/holds/approval.ts";
 import type { Change } from "../../../reconciler/plan/change.ts";
 import { plan } from "../../../reconciler/plan/decide/index.ts";
 import type { Level } from "../../../reconciler/plan/level.ts";
-import { statesOf, type World } from "../plan/world.ts";
+import { reasonText } from "../../../reconciler/plan/render/index.ts";
+import { inSyncWith, read, statesOf, type World } from "../plan/world.ts";
 import { dedupOf } from "../../support/pipeline-text.ts";
 
 const orders = { id: "orders", transforms: [dedupOf("id")] };
@@ -17,12 +20,19 @@ interface Made {
 }
 
 /** What becomes of the one pipeline of a world under the rule that changes of this level wait. */
-function made(world: World, from: Level, approved: string[] = [], more: Partial<ActualState> = {}): Made {
+function made(
+  world: World,
+  from: Level,
+  approved: string[] = [],
+  more: Partial<ActualState> = {},
+  was: AppliedBefore[] = [],
+): Made {
   const [seen, wanted] = statesOf(world);
   const actual = { ...seen, ...more };
   const before = plan(actual, wanted);
   const { pipelines } = wanted;
-  const { changes } = withApprovals(before, actual, pipelines, { from, approved });
+  const rule = { from, approved: () => approved, before: () => new Map([["orders", was]]) };
+  const { changes } = withApprovals(before, actual, pipelines, rule);
   const change = changes.find(({ pipeline_id }) => pipeline_id === "orders")!;
   return { change, approval: approvalOf(before.changes[0]!, actual.pipelines.get("orders"), pipelines[0]) };
 }
@@ -113,4 +123,48 @@ test("a drift whose correction waits is reported", () => {
   const world: World = { wanted: [orders], there: [{ was: otherKey }] };
   const { change } = made(world, "forget");
   expect(change).toMatchObject({ kind: "refuse", cause: "NotApproved", calls: [] });
+});
+
+describe("the way back", () => {
+  const filtered = { ...orders, expression: "id > 1" };
+  const was = [{ applied: fingerprintOf(read(orders)), revision: "main@sha1:1a" }];
+
+  test("to what was applied before needs no approval, and names its revision", () => {
+    const back: World = { wanted: [orders], there: [{ was: filtered }] };
+    expect(made(back, "rows").change.kind).toBe("refuse");
+    const { change } = made(back, "rows", [], {}, was);
+    expect(change).toMatchObject({ kind: "update", why: { code: "GoesBack", facts: { revision: "main@sha1:1a" } } });
+    expect(reasonText(change.why)).toMatch(
+      /changed; it goes back to what was applied with main@sha1:1a, so it needs no approval$/,
+    );
+  });
+
+  test.each<[string, World]>([
+    ["on which something is lost", { wanted: [orders], there: [{ was: otherKey }] }],
+    ["to what it was not before", { wanted: [filtered], there: [{ was: orders }] }],
+    ["from what no commit asked for", { wanted: [orders], there: [{ was: filtered, owned: inSyncWith(orders) }] }],
+  ])("%s needs one", (_title, world) => {
+    expect(made(world, "rows", [], {}, was).change).toMatchObject({ kind: "refuse", cause: "NotApproved" });
+  });
+});
+
+describe("an approval by a message", () => {
+  const revision = {
+    sha: "d",
+    approvals: ["d"],
+    earlier: [
+      { commit: "c", approvals: ["c"] },
+      { commit: "b", approvals: ["b"] },
+    ],
+  };
+
+  test.each<[string | undefined, string[]]>([
+    [undefined, ["d", "c", "b"]],
+    ["main@sha1:a", ["d", "c", "b"]],
+    ["main@sha1:b", ["d", "c"]],
+    ["main@sha1:c", ["d"]],
+    ["main@sha1:d", ["d"]],
+  ])("counts for a pipeline that was applied last with %s where it came after that", (applied, approvals) => {
+    expect(approvalsFor(revision, applied)).toEqual(approvals);
+  });
 });

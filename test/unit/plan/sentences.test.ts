@@ -260,6 +260,7 @@ const reasons: Examples<ReasonFacts> = {
   EndHindered: [prune, recreate].flatMap((trigger) =>
     hindrances.map((hindrance) => ({ trigger, hindrance })),
   ) as unknown as readonly [ReasonFacts["EndHindered"]],
+  GoesBack: [{ of, revision: "main@1" }],
   SuccessorLost: [{ of, revision: "main@1" }],
   Undoes: [
     { kind: "update", lost: [] },

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { defaultOptions, type EngineOptions, normalise, type PipelineConfig } from "../../../schemas/index.ts";
 import type { ActualPipeline } from "../../../reconciler/actual/state.ts";
+import { fingerprintOf } from "../../../reconciler/desired/fingerprint.ts";
 import { assumedState } from "../../../reconciler/preview/assumed.ts";
 import { liveState, type LiveState } from "../../../reconciler/preview/live-state.ts";
 import { previewOfLive } from "../../../reconciler/preview/preview.ts";
@@ -104,6 +105,19 @@ test("a server that holds grave changes back says which ones, and their fingerpr
   const { notes } = liveReport(live, [{ id: "orders", expression: "id > 1" }], {});
   expect(notes.map(({ text }) => text)).toEqual([
     expect.stringMatching(/^returns waits for an approval in Git, unless it has one: delete-[0-9a-f]{32}$/),
+  ]);
+});
+
+test("a server says what a change goes back to, which needs no approval", () => {
+  const [was] = sideOf([{ id: "orders" }], {}).desired.pipelines;
+  const before = { orders: [{ applied: fingerprintOf(was!), revision: "main@sha1:1a" }] };
+  const live: LiveState = { ...answerOf([{ id: "orders", expression: "id > 1" }], {}), approve: "rows", before };
+  const notesFor = (head: Tree): string[] => liveReport(live, head, {}).notes.map(({ text }) => text);
+  expect(notesFor([{ id: "orders" }])).toEqual([
+    "orders goes back to what was applied with main@sha1:1a, so it needs no approval",
+  ]);
+  expect(notesFor([{ id: "orders", expression: "id > 2" }])).toEqual([
+    expect.stringMatching(/^orders waits for an approval in Git, unless it has one: rows-/),
   ]);
 });
 
