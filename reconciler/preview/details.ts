@@ -10,12 +10,12 @@ const [mostLines, longestLine, mostFacts] = [100, 300, 20];
 /** Characters of a statement, and of a fact. */
 const [longestStatement, longestFact] = [4_000, 1_000];
 
-/** All of one change, folded; open where a person has to act. */
+/** All of one change, folded; open where a person has to act, or to look. */
 export function detailsOf(change: ReportedChange): string {
-  const { pipeline_id, level, reason } = change;
+  const { pipeline_id, level, reason, warnings } = change;
   const place = placeOf(change);
   return [
-    `<details${level === "refuse" ? " open" : ""}><summary>${code(pipeline_id)}: ${whatOf(change)}</summary>`,
+    `<details${level === "refuse" || warnings.length > 0 ? " open" : ""}><summary>${code(pipeline_id)}: ${whatOf(change)}</summary>`,
     `${place === "" ? "" : `${code(place.slice(0, -2))}: `}${inline(cut(reason, longestFact * 3))}`,
     ...listOf(factsOf(change)),
     ...diffOf(change),

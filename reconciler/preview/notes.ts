@@ -1,3 +1,5 @@
+import { towards } from "../secrets/permissions.ts";
+import { allowedByDefault, type NewSecret } from "../secrets/secret-problems.ts";
 import { listed, someOf } from "../plan/render/words.ts";
 import type { Note } from "./preview.ts";
 
@@ -37,6 +39,16 @@ export function noteText({ code, facts }: Note): string {
     default:
       return facts satisfies never;
   }
+}
+
+/** The warning of a secret that is new to a pipeline. */
+export function secretText({ reference, hosts, refused }: NewSecret): string {
+  const what = `${reference}${towards(hosts)}`;
+  if (refused === undefined) return `it gets the secret ${what}, which it did not get before`;
+  const why = refused.isDefault
+    ? `which operators do not allow by default (${allowedByDefault})`
+    : "which the references of the operator do not allow";
+  return `it asks for the secret ${what}, ${why}: it is refused unless ${refused.line} is a line under references`;
 }
 
 function namesOf(ids: readonly string[]): string {

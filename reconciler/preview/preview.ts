@@ -16,6 +16,8 @@ import { planWithHolds, withStopsOver } from "../holds/held-plan.ts";
 import { costsOf } from "../plan/costs/costs.ts";
 import { tablesOf } from "../plan/costs/tables.ts";
 import { type Kept, notReadOf, unreadFiles, withoutSuspicion } from "../plan/decide/index.ts";
+import type { Permission } from "../secrets/permissions.ts";
+import { type NewSecret, newSecrets } from "../secrets/secret-problems.ts";
 import { assumedState } from "./assumed.ts";
 import { isAsGrave, levelOf, type Level } from "../plan/level.ts";
 import type { TestedEvents } from "./tested-events.ts";
@@ -45,6 +47,8 @@ export interface PreviewedChange {
   present?: ActualPipeline;
   /** The pipeline before and after; absent where what becomes of events stays the same. */
   sides?: { before: Kept; after: DesiredPipeline };
+  /** Secrets that the pipeline did not get before. */
+  secrets: NewSecret[];
   /** What becomes of the events of its tests; absent where it has none, or they were not run. */
   tests?: TestedEvents;
 }
@@ -79,17 +83,23 @@ export interface Side {
   skipped: readonly SkippedFile[];
 }
 
-/** What the head changes, if everything runs as the files of the base say. */
-export function previewOf(base: Side, head: Side, limit: DeletionLimit): Preview {
+/**
+ * What the head changes, if everything runs as the files of the base say. `permissions`: the secrets that the operator
+ * allows, where they are known.
+ */
+export function previewOf(base: Side, head: Side, limit: DeletionLimit, permissions?: readonly Permission[]): Preview {
   const read = withoutForeign(base.desired, new Set());
   const { made: actual, desired: before } = withoutFaulty(read, ({ pipelines }) => assumedState(pipelines, limit));
   const known = notReadOf({ before: {}, skipped: base.skipped, ignored: [] }, actual, base.desired);
-  const preview = previewAgainst(actual, before.pipelines, head, withoutSuspicion(known));
+  const preview = previewAgainst(actual, before.pipelines, head, {
+    notReadBefore: withoutSuspicion(known),
+    permissions,
+  });
   return { ...preview, notes: [...before.refused.map(unusable), ...unreadGone(base, head), ...preview.notes] };
 }
 
 /** What a running Sluice would do, if the files were merged at this moment. */
-export function previewOfLive(live: LiveState, head: Side): Preview {
+export function previewOfLive(live: LiveState, head: Side, permissions?: readonly Permission[]): Preview {
   const actual = actualStateOf(live);
   const pipelines = head.desired.pipelines.map(withHiddenSecrets);
   const hiding = pipelines.filter((one, index) => hidesSecrets(one, head.desired.pipelines[index]));
@@ -97,8 +107,7 @@ export function previewOfLive(live: LiveState, head: Side): Preview {
     actual,
     filesOf(live),
     { ...head, desired: { ...head.desired, pipelines } },
-    live.not_read,
-    live.holds,
+    { notReadBefore: live.not_read, holds: live.holds, permissions },
   );
   const changes = preview.changes.map((one): PreviewedChange => {
     const present = actual.pipelines.get(one.change.pipeline_id);
@@ -106,7 +115,12 @@ export function previewOfLive(live: LiveState, head: Side): Preview {
   });
   const alike = hiding.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
   const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(actual.pipelines.get(pipeline_id)));
-  const notes = [...notesOf(live, alike), ...approvalNotes(live, changes, byId(pipelines)), ...ofTargets, ...preview.notes];
+  const notes = [
+    ...notesOf(live, alike),
+    ...approvalNotes(live, changes, byId(pipelines)),
+    ...ofTargets,
+    ...preview.notes,
+  ];
   return { ...preview, changes, notes };
 }
 
@@ -161,17 +175,23 @@ function filesOf({ pipelines, owned }: LiveState): Before[] {
 
 const noHolds: HoldsState = { version: 1, pipelines: {} };
 
+/** What is known besides the two sides. */
+interface Known {
+  notReadBefore: NotRead | undefined;
+  holds?: HoldsState;
+  permissions: readonly Permission[] | undefined;
+}
+
 /** The changes against this actual state; `before` are the files from which it was made, as far as they are known. */
 function previewAgainst(
   actual: ActualState,
   before: readonly Before[],
   head: Side,
-  notReadBefore: NotRead | undefined,
-  holds = noHolds,
+  knowing: Known,
 ): Preview {
   const old = byId(before);
   const read = withClaimed(head.desired, actual.owned);
-  const { made, desired } = withoutFaulty(read, (some) => changesTo(some, actual, old, head, notReadBefore, holds));
+  const { made, desired } = withoutFaulty(read, (some) => changesTo(some, actual, old, head, knowing));
   const shown = made.filter(isShown);
   return {
     changes: shown,
@@ -186,14 +206,13 @@ function changesTo(
   actual: ActualState,
   old: Files<Before>,
   head: Side,
-  notReadBefore: NotRead | undefined,
-  holds: HoldsState,
+  { notReadBefore, holds = noHolds, permissions }: Known,
 ): PreviewedChange[] {
   const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
   const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds);
   const { changes } = withStopsOver(plan, actual, pipelines, holds);
   const now = byId(desired.pipelines);
-  return changes.map((change) => previewed(change, actual, old, now));
+  return changes.map((change) => previewed(change, actual, [old, now], permissions));
 }
 
 function unreadGone(base: Side, { skipped, desired: { pipelines, refused } }: Side): Note[] {
@@ -232,8 +251,8 @@ function byId<One extends Before>(pipelines: readonly One[]): Files<One> {
 function previewed(
   change: Change,
   actual: ActualState,
-  old: Files<Before>,
-  now: Files<DesiredPipeline>,
+  [old, now]: readonly [Files<Before>, Files<DesiredPipeline>],
+  permissions: readonly Permission[] | undefined,
 ): PreviewedChange {
   const { pipeline_id } = change;
   const [present, desired] = [actual.pipelines.get(pipeline_id), now.get(pipeline_id)];
@@ -243,6 +262,7 @@ function previewed(
     costs: costsOf(change, present, desired),
     tables: tablesOf(change, present, desired),
     directives: directivesBetween(old.get(pipeline_id), desired),
+    secrets: desired === undefined ? [] : newSecrets(desired, present, permissions),
     ...(doesSomething(change) && { approval: approvalOf(change, present, desired) }),
     ...sidesOf(change, present, desired),
   };

@@ -8,7 +8,7 @@ import type { TableNeed } from "../plan/cost.ts";
 import type { Reason, TopicStart } from "../plan/reason.ts";
 import { cautionText, costText, lossText, reasonText, tableText } from "../plan/render/index.ts";
 import { gravest, isAsGrave, type Level, levelOfField } from "../plan/level.ts";
-import { noteText } from "./notes.ts";
+import { noteText, secretText } from "./notes.ts";
 import type { Preview, PreviewedChange } from "./preview.ts";
 import { type TestedEvents, testsText } from "./tested-events.ts";
 
@@ -126,7 +126,8 @@ export function exitCodeOf({ level }: Pick<PlanReport, "level">, limit: Level): 
   return level === "none" ? 0 : 2;
 }
 
-function reported({ change, level, costs, tables, directives, present, tests }: PreviewedChange): ReportedChange {
+function reported(previewed: PreviewedChange): ReportedChange {
+  const { change, level, costs, tables, directives, secrets, present, tests } = previewed;
   const { pipeline_id, kind, cause, effect, events, why, file, line, column, calls, after, cautions = [] } = change;
   const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line, column: column ?? 1 }) };
   const fields = [...change.fields, ...directives].map(shortened);
@@ -146,7 +147,10 @@ function reported({ change, level, costs, tables, directives, present, tests }: 
     fields,
     costs: costs.map((cost) => ({ code: cost.code, text: costText(cost) })),
     losses: losses.map((loss) => ({ code: loss.code, text: lossText(loss) })),
-    warnings: cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
+    warnings: [
+      ...cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
+      ...secrets.map((one) => ({ code: one.refused ? "SecretRefused" : "SecretAdded", text: secretText(one) })),
+    ],
     tables: tables.map((need) => ({ ...need, statements: need.statements.map(cut), text: tableText(need) })),
     begins: beginsOf(why),
     ...(tests !== undefined && { tests: { ...tests, text: testsText(tests) } }),

@@ -4,13 +4,25 @@ import { printable, problem, type Problem } from "../language/problem.ts";
 import { referencesIn, secretFields, type Path, type SecretReference } from "../../schemas/index.ts";
 import { isPermitted, lineFor, type Permission, towards } from "./permissions.ts";
 
+/** A pipeline, as far as its secrets go. */
+type Using = Pick<DesiredPipeline, "pipeline_id" | "config" | "options">;
+
 /** A reference of a pipeline to a secret, in a field. */
-interface Used {
-  pipeline: DesiredPipeline;
+interface Used<Pipeline extends Using = DesiredPipeline> {
+  pipeline: Pipeline;
   path: Path;
   reference: SecretReference;
   /** The hosts that get the value. */
   hosts: string[];
+}
+
+/** A secret that a pipeline gets from now on, or is refused. */
+export interface NewSecret {
+  reference: string;
+  /** The hosts that get the value. */
+  hosts: string[];
+  /** Absent where the operator allows it; else the line of `references` that would, and whether the default alone is known. */
+  refused?: { line: string; isDefault: boolean };
 }
 
 /**
@@ -29,7 +41,21 @@ export function secretProblems(
   });
 }
 
-function usesOf(pipeline: DesiredPipeline): Used[] {
+/** The secrets of a pipeline that it did not get before, each once. `before` is undefined for a new one. */
+export function newSecrets(after: Using, before: Using | undefined, permissions?: readonly Permission[]): NewSecret[] {
+  const known = new Set(before === undefined ? [] : usesOf(before).map(keyOf));
+  const used = new Map(usesOf(after).map((one) => [keyOf(one), one]));
+  return [...used].flatMap(([key, one]): NewSecret[] => {
+    if (known.has(key)) return [];
+    const { reference, hosts } = one;
+    const found = { reference: printable(reference.text), hosts };
+    if (isAllowed(one, permissions)) return [found];
+    const line = printable(lineFor(reference.text, { pipeline_id: after.pipeline_id, hosts }));
+    return [{ ...found, refused: { line, isDefault: permissions === undefined } }];
+  });
+}
+
+function usesOf<Pipeline extends Using>(pipeline: Pipeline): Used<Pipeline>[] {
   const { access_token } = pipeline.options;
   const fields = secretFields(pipeline.config);
   if (access_token?.includes("${") === true) {
@@ -41,13 +67,13 @@ function usesOf(pipeline: DesiredPipeline): Used[] {
 }
 
 /** Whatever field it is in: the same value goes to the same hosts. */
-function keyOf({ pipeline: { pipeline_id }, reference: { text }, hosts }: Used): string {
+function keyOf({ pipeline: { pipeline_id }, reference: { text }, hosts }: Used<Using>): string {
   return JSON.stringify([pipeline_id, text, hosts.toSorted()]);
 }
 
 /** Without permissions, which folder is the operator's is not known here, but for its name. */
 function isAllowed(
-  { pipeline: { pipeline_id }, reference, hosts }: Used,
+  { pipeline: { pipeline_id }, reference, hosts }: Used<Using>,
   permissions?: readonly Permission[],
 ): boolean {
   if (permissions !== undefined) return isPermitted(permissions, reference, { pipeline_id, hosts });
@@ -55,12 +81,15 @@ function isAllowed(
   return scheme === "env" ? name.startsWith("SLUICE_SECRET_") : basename(dirname(name)) === "secrets";
 }
 
+/** What operators allow by default, for people. */
+export const allowedByDefault = "${env:SLUICE_SECRET_*}, or a file of the folder secrets";
+
 function refused({ pipeline, path, reference, hosts }: Used, isDefault: boolean): Problem {
   const line = lineFor(reference.text, { pipeline_id: pipeline.pipeline_id, hosts });
   return problem("SECRET_REFUSED", pipeline.place(path), {
     path,
     expected: isDefault
-      ? "a secret that operators allow by default: ${env:SLUICE_SECRET_*}, or a file of the folder secrets"
+      ? `a secret that operators allow by default: ${allowedByDefault}`
       : "a secret that the references of the operator allow",
     found: printable(reference.text),
     suggestion: `name another one, or ask the operator for ${printable(line)} under references`,

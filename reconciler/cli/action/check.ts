@@ -159,10 +159,8 @@ async function settingsOf(
 ): Promise<Settings> {
   const flags: SettingOrigins["flags"] = {
     ...(vars !== undefined && { vars_file: vars }),
-    ...(command === "validate" && {
-      ...(base !== undefined && { validate_base: base }),
-      ...(references.length > 0 && { references }),
-    }),
+    ...(references.length > 0 && { references }),
+    ...(command === "validate" && base !== undefined && { validate_base: base }),
     ...(command === "plan" && {
       ...(base !== undefined && { plan_base: base }),
       ...(failOn !== undefined && { fail_on: failOn }),

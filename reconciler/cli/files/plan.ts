@@ -15,6 +15,7 @@ import { linesOf } from "../../preview/text.ts";
 import { WorkTree } from "../../work-tree/work-tree.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { documentOf, type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
+import { permissionsGiven } from "../invocation/references.ts";
 import type { Settings } from "../invocation/settings.ts";
 import { readVariablesFile } from "../invocation/settings-file.ts";
 import { paintedLines, printable, printableLines } from "../invocation/terminal.ts";
@@ -87,7 +88,8 @@ export async function planned(
   const { base, head, ...rest } = await comparedFiles(tree, from, settings.optional("plan_head"));
   progress.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loadedSides(settings, tree, [base, head], signal);
-  const compared = previewOf(before!, after!, parseDeletionLimit(settings.text("max_deletions")));
+  const limit = parseDeletionLimit(settings.text("max_deletions"));
+  const compared = previewOf(before!, after!, limit, permissionsGiven(settings));
   const preview = await withTests(compared, head.files, { settings, progress });
   return { ...madeOf(preview, base.compared, head.compared), ...rest };
 }
@@ -107,7 +109,10 @@ async function plannedOnServer(
   progress.step(`checking ${head.files.length} files`);
   const unread = Object.keys(live.not_read ?? {});
   const [after] = await loadedSides(settings, tree, [{ ...head, unread }], signal);
-  const preview = await withTests(previewOfLive(live, after!), head.files, { settings, progress });
+  const preview = await withTests(previewOfLive(live, after!, permissionsGiven(settings)), head.files, {
+    settings,
+    progress,
+  });
   return { ...madeOf(preview, compared, head.compared), ...rest };
 }
 

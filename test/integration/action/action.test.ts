@@ -279,6 +279,15 @@ test("a bad file is an annotation at its place, in the summary, and fails the jo
   expect(started!.comments[0]!.body).toContain("refused (InvalidFile)");
 });
 
+test("a secret that is new is a warning of the plan, and of another kind where the operator does not allow it", async () => {
+  await put(pipelineText({ id: "orders", connection: ["password: ${env:CH_PASSWORD}"] }));
+  await run({ inputs: { path: "pipelines" } });
+  const [comment] = started!.comments;
+  expect(comment!.body).toContain("- **warning**: it asks for the secret ${env:CH_PASSWORD}");
+  await run({ inputs: { path: "pipelines", references: "${env:SLUICE_SECRET_*}=*\n${env:CH_*}=orders" } });
+  expect(started!.comments[0]!.body).toContain("- **warning**: it gets the secret ${env:CH_PASSWORD}");
+});
+
 test("a change as grave as fail-on fails the job, a lesser one does not", async () => {
   await put(filtered);
   const blocked = await run({ inputs: { "fail-on": "change" } });

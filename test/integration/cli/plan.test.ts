@@ -98,6 +98,49 @@ describe("the exit code", () => {
   });
 });
 
+/** A pipeline whose password is this reference. */
+const asking = (reference: string, id = "orders"): string =>
+  pipelineText({ id, connection: [`password: "${reference}"`] });
+
+async function warnings(...argv: string[]): Promise<string[]> {
+  const { changes } = await report("--base", "main", ...argv);
+  return changes.flatMap((one) => one.warnings.map(({ code, text }) => `${one.pipeline_id} ${code}: ${text}`));
+}
+
+describe("a secret", () => {
+  test("that is new to a pipeline is a warning, and one of its own where the operator does not allow it", async () => {
+    await put("pipelines/orders.yaml", asking("${env:CH_PASSWORD}"));
+    await put("pipelines/refunds.yaml", asking("${env:SLUICE_SECRET_CH}", "refunds"));
+    const added = "refunds SecretAdded: it gets the secret ${env:SLUICE_SECRET_CH}";
+    const refusal = "orders SecretRefused: it asks for the secret ${env:CH_PASSWORD} towards embedded, ";
+    const way = 'it is refused unless "${env:CH_PASSWORD}": "orders towards embedded" is a line under references';
+    expect(await warnings()).toEqual([
+      `${refusal}which operators do not allow by default (\${env:SLUICE_SECRET_*}, or a file of the folder secrets): ${way}`,
+      `${added} towards embedded, which it did not get before`,
+    ]);
+    expect(await warnings("--reference", "${env:CH_*}=refunds")).toEqual([
+      `${refusal}which the references of the operator do not allow: ${way}`,
+      'refunds SecretRefused: it asks for the secret ${env:SLUICE_SECRET_CH} towards embedded, which the references of the operator do not allow: it is refused unless "${env:SLUICE_SECRET_CH}": "refunds towards embedded" is a line under references',
+    ]);
+    expect(await warnings("--reference", "${env:*}=*")).toEqual([
+      "orders SecretAdded: it gets the secret ${env:CH_PASSWORD} towards embedded, which it did not get before",
+      `${added} towards embedded, which it did not get before`,
+    ]);
+    const { out } = await plan("--base", "main");
+    expect(out).toContain("    warning: it asks for the secret ${env:CH_PASSWORD} towards embedded, which operators");
+  });
+
+  test("that the base has as well is none, until it goes to another host", async () => {
+    await put("pipelines/orders.yaml", asking("${env:CH_PASSWORD}"));
+    await repository.commit({}, "A secret");
+    await put("pipelines/orders.yaml", `${asking("${env:CH_PASSWORD}")}name: All orders\n`);
+    expect((await report("--base", "main")).changes).toMatchObject([{ pipeline_id: "orders", warnings: [] }]);
+    const elsewhere = 'host: evil.example\n    port: "8123"\n    username: u';
+    await put("pipelines/orders.yaml", asking("${env:CH_PASSWORD}").replace("host: embedded", elsewhere));
+    expect(await warnings()).toEqual([expect.stringContaining("${env:CH_PASSWORD} towards evil.example")]);
+  });
+});
+
 describe("the head", () => {
   test("is the work tree: edited, new, removed and staged files count, and ignored ones do not", async () => {
     await repository.commit({ ".gitignore": "build/\n", "pipelines/legacy.yaml": pipelineText({ id: "legacy" }) });
