@@ -51,12 +51,12 @@ export class Engine {
   readonly #runner: Runner;
   readonly #endpoints: IngestEndpoints;
   readonly #lifecycle: Lifecycle;
-  /** Ids of pipelines that are being created; `get` and `list` do not know them yet. */
+  /** Ids of pipelines that are being created, or moved to; `get` and `list` do not know them yet. */
   readonly #creating = new Set<string>();
   #sweeping: NodeJS.Timeout | undefined;
 
   private constructor(settings: EngineSettings, stores: Stores) {
-    const { catalog, dataDir, journal, letters, streams, deletions, embedded, recorder, runs } = stores;
+    const { catalog, dataDir, journal, letters, streams, deletions, moves, embedded, recorder, runs } = stores;
     const { secrets, log, threads } = settings;
     this.#settings = settings;
     this.#stores = stores;
@@ -77,6 +77,7 @@ export class Engine {
       letters,
       streams,
       deletions,
+      moves,
       recorder,
       log,
     });
@@ -140,10 +141,7 @@ export class Engine {
    */
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
     const { pipeline_id } = config;
-    if (this.#registry.find(pipeline_id) !== undefined || this.#creating.has(pipeline_id)) {
-      throw new EngineError("PIPELINE_EXISTS", `pipeline ${pipeline_id} exists already: update it instead`);
-    }
-    this.#creating.add(pipeline_id);
+    this.#claim(pipeline_id);
     let generated: string | undefined;
     try {
       checkTargets(config, this.#settings.targets);
@@ -157,6 +155,14 @@ export class Engine {
     }
     await this.#lifecycle.startCreated(pipeline_id);
     return generated === undefined ? {} : { access_token: generated };
+  }
+
+  /** Keeps an id for a pipeline that is not there yet. Throws PIPELINE_EXISTS. */
+  #claim(pipeline_id: string): void {
+    if (this.#registry.find(pipeline_id) !== undefined || this.#creating.has(pipeline_id)) {
+      throw new EngineError("PIPELINE_EXISTS", `pipeline ${pipeline_id} exists already: update it instead`);
+    }
+    this.#creating.add(pipeline_id);
   }
 
   /** As long as a pipeline is not changed, its config and options are the same objects. Throws PIPELINE_NOT_FOUND. */
@@ -202,6 +208,62 @@ export class Engine {
       this.#assertAtRest(present, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
       return { config, options, revision: present.revision + 1, ...(token !== undefined && { token }) };
     });
+  }
+
+  /**
+   * Gives a pipeline at rest the id of `config`, and replaces config and options as `update` does. All that is kept of it goes
+   * along: what it has accepted, offsets, prepared batches with their tokens, dedup keys, dead letters, what its join
+   * buffers, and its token. Throws PIPELINE_EXISTS where that id is taken, and what `update` throws; it has its former id then.
+   */
+  async move(from: string, config: PipelineConfig, options: EngineOptions): Promise<void> {
+    const { pipeline_id } = config;
+    const check = (entry: CatalogEntry): void => this.#assertAtRest(entry, "PIPELINE_NOT_STOPPED_FOR_EDIT", "move");
+    const entry = this.#registry.get(from);
+    check(entry);
+    this.#assertMutable(entry, { config, options }, true);
+    this.#claim(pipeline_id);
+    try {
+      const { token } = await this.#tokens.newTokenFor(config, options, entry);
+      const isDone = await this.#runner.atRest(from, async () => {
+        // The folder of a deleted pipeline of the new name is removed first.
+        await this.#runner.atRest(pipeline_id, () => this.#storage.beforeMove(from, pipeline_id));
+        await this.#endpoints.stored(from);
+        const changed = (present: CatalogEntry): CatalogEntry => {
+          check(present);
+          const { revision } = present;
+          return {
+            ...present,
+            pipeline_id,
+            config,
+            options,
+            revision: revision + 1,
+            ...(token !== undefined && { token }),
+          };
+        };
+        const also = (): void => this.#storage.moveInWrite(from, pipeline_id);
+        await this.#registry.move(from, changed, { also, bytes: this.#storage.bytesToMove(from) });
+        this.#storage.moved(from, pipeline_id);
+        this.#tokens.moved(from, pipeline_id);
+        this.#stores.recorder.forget(from);
+        this.#endpoints.forget(from);
+      });
+      // It was resumed meanwhile.
+      if (!isDone) check(this.#registry.get(from));
+    } finally {
+      this.#creating.delete(pipeline_id);
+      await this.#openAgain(this.#registry.find(pipeline_id) ?? this.#registry.find(from));
+    }
+  }
+
+  /** Opens the stream of a pipeline whose move has closed it. A stream that cannot be opened now is opened when it starts. */
+  async #openAgain(entry: CatalogEntry | undefined): Promise<void> {
+    if (entry === undefined) return;
+    await this.#runner
+      .atRest(entry.pipeline_id, () => this.#storage.open(entry))
+      .catch((error: unknown) => {
+        const fields = { pipeline_id: entry.pipeline_id, error: String(error) };
+        this.#settings.log.warn(fields, "A stream could not be opened; the start of its pipeline retries it.");
+      });
   }
 
   /** Replaces the options; a running pipeline is launched again with them. Throws IMMUTABLE_FIELD. */
@@ -400,9 +462,9 @@ export class Engine {
     }
   }
 
-  #assertMutable(entry: CatalogEntry, to: Pick<CatalogEntry, "config" | "options">): void {
+  #assertMutable(entry: CatalogEntry, to: Pick<CatalogEntry, "config" | "options">, isMove = false): void {
     const { pipeline_id } = entry;
-    const change = immutableChange(entry, to);
+    const change = immutableChange(entry, to, isMove);
     if (change === undefined) return;
     throw new EngineError("IMMUTABLE_FIELD", `pipeline ${pipeline_id}: ${change}`, { details: { pipeline_id } });
   }

@@ -9,6 +9,7 @@ import type { OwnedFolder } from "./state/data-dir.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { Deletions } from "./state/deletions.ts";
 import { StoreJournal } from "./state/journal.ts";
+import { Moves } from "./state/moves.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
 import { Streams } from "./streams/streams.ts";
 import { Recorder } from "./telemetry/recorder.ts";
@@ -26,6 +27,7 @@ export interface Stores {
   journal: StoreJournal;
   runs: Runs;
   deletions: Deletions;
+  moves: Moves;
   letters: DeadLetters;
   streams: Streams;
   embedded: EmbeddedServer;
@@ -45,6 +47,7 @@ export async function openStores({ log, registry, standby, ...settings }: StoreS
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
     const deletions = new Deletions(store);
+    const moves = new Moves(store);
     const streams = new Streams(disk, dataDir.folder("pipelines"), log, {
       ...(settings.streamMaxBytes !== undefined && { maxBytes: settings.streamMaxBytes }),
       ...(segments !== undefined && { sizes: segments }),
@@ -54,7 +57,7 @@ export async function openStores({ log, registry, standby, ...settings }: StoreS
     });
     const embedded = embedClickHouse(dataDir.path, log);
     const recorder = new Recorder(log, registry);
-    return { dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };
+    return { dataDir, store, catalog, journal, runs, deletions, moves, letters, streams, embedded, recorder };
   } catch (error) {
     dataDir.release();
     throw error;

@@ -127,6 +127,13 @@ export class AccessTokens {
     else if (token !== undefined) this.#recreated.set(pipeline_id, token);
   }
 
+  /** A pipeline has another id now: the token before its last rotation stays accepted as long. */
+  moved(from: string, to: string): void {
+    const previous = this.#previous.get(from);
+    this.#previous.delete(from);
+    if (previous !== undefined) this.#previous.set(to, previous);
+  }
+
   /** Whether it is the token before that of hash `present`, and still accepted. */
   #isPrevious(pipeline_id: string, token: string, present: string): boolean {
     const previous = this.#previous.get(pipeline_id);

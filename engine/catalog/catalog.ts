@@ -73,6 +73,23 @@ export class Catalog {
     });
   }
 
+  /** Stores an entry in the place of the one with the id `from`, with the revisions that are named; `also` runs in the same write. */
+  move(from: string, entry: CatalogEntry, also: () => void, bytes: number): Promise<void> {
+    const { pipeline_id, revision } = entry;
+    return this.#store.write(() => {
+      const named = this.#named(from);
+      this.#entries.removeSync(from);
+      this.#entries.putSync(pipeline_id, entry);
+      for (const key of this.#revisionKeys(from)) {
+        const config = named.has(key[1]) ? this.#revisions.get(key) : undefined;
+        this.#revisions.removeSync(key);
+        if (config !== undefined) this.#revisions.putSync([pipeline_id, key[1]], { ...config, pipeline_id });
+      }
+      this.#revisions.putSync([pipeline_id, revision], entry.config);
+      also();
+    }, bytes);
+  }
+
   #revisionKeys(pipeline_id: string): [string, number][] {
     return [...this.#revisions.getKeys({ start: [pipeline_id, 0], end: [pipeline_id, Number.MAX_SAFE_INTEGER] })];
   }

@@ -10,17 +10,20 @@ interface Kept {
 
 /**
  * The first field that may not change (docs/gitops.md, Effect classes), with both values; undefined if none does. The
- * planner refuses such a change earlier; this is the engine's own check.
+ * planner refuses such a change earlier; this is the engine's own check. Where the pipeline is moved, its id may change, and
+ * the name of its consumer group with it where no file names one.
  */
-export function immutableChange(from: Kept, to: Kept): string | undefined {
+export function immutableChange(from: Kept, to: Kept, isMove = false): string | undefined {
   // Accepted events of a removed source would stay unread.
   const types = to.config.sources.map(({ type }) => type);
   const gone = from.config.sources.findIndex(({ type }) => !types.includes(type));
   if (gone !== -1) return refusal(`sources[${gone}].type`, from.config.sources[gone]!.type, types.join(", "));
+  const isMoved = isMove && from.options.consumer_group === undefined && to.options.consumer_group === undefined;
+  const free = new Set([...(isMove ? ["pipeline_id"] : []), ...(isMoved ? ["x-sluice.consumer_group"] : [])]);
   const before = immutableFields(from);
   for (const [field, value] of immutableFields(to)) {
     const old = before.get(field);
-    if (old !== undefined && old !== value) return refusal(field, old, value);
+    if (old !== undefined && old !== value && !free.has(field)) return refusal(field, old, value);
   }
   return undefined;
 }

@@ -134,6 +134,24 @@ export class PipelineRegistry {
     });
   }
 
+  /**
+   * Gives a pipeline another id and other fields; `also` runs in the same write, of about so many `bytes`. Nothing changes
+   * where `changed` throws.
+   */
+  move(
+    from: string,
+    changed: (present: CatalogEntry) => CatalogEntry,
+    { also, bytes }: { also: () => void; bytes: number },
+  ): Promise<void> {
+    return this.#changes.run(from, async () => {
+      const entry = { ...changed(this.get(from)), updated_at: new Date().toISOString() };
+      await this.#catalog.move(from, entry, also, bytes);
+      this.#entries.delete(from);
+      this.#entries.set(entry.pipeline_id, entry);
+      this.#recorder.moved({ pipeline_id: entry.pipeline_id, from });
+    });
+  }
+
   async #move(pipeline_id: string, to: Status, failure?: string): Promise<void> {
     const { status: from, failure: _before, ...rest } = this.get(pipeline_id);
     const entry: CatalogEntry = { ...rest, status: to, updated_at: new Date().toISOString() };

@@ -3,11 +3,13 @@ import { durationMs } from "../../schemas/duration.ts";
 import { EngineError } from "../core/errors.ts";
 import type { Disk } from "../core/disk.ts";
 import { joinFeed, streamFeed } from "../core/positions.ts";
+import { Mutex } from "../flow/mutex.ts";
 import { dropJoin } from "../join/open-join.ts";
 import { isPushed } from "../sources/registry.ts";
 import type { DeadLetters } from "../state/dead-letters.ts";
 import type { Deletions } from "../state/deletions.ts";
 import type { StoreJournal } from "../state/journal.ts";
+import type { Moves } from "../state/moves.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
@@ -20,6 +22,7 @@ interface PipelineStorageOptions {
   letters: DeadLetters;
   streams: Streams;
   deletions: Deletions;
+  moves: Moves;
   recorder: Recorder;
   log: Log;
 }
@@ -30,6 +33,8 @@ interface PipelineStorageOptions {
  */
 export class PipelineStorage {
   readonly #options: PipelineStorageOptions;
+  /** One folder is renamed at a time. */
+  readonly #moving = new Mutex();
 
   constructor(options: PipelineStorageOptions) {
     this.#options = options;
@@ -40,8 +45,9 @@ export class PipelineStorage {
    * knows no pipeline and folders hold events.
    */
   async removeLeftovers(known: ReadonlySet<string>): Promise<void> {
-    const { dataDir, streams, deletions, log } = this.#options;
-    const unknown = await streams.keepOnly(known, new Set(deletions.all()));
+    const { dataDir, streams, deletions, moves, log } = this.#options;
+    const unmoved = moves.all().map(({ from }) => from);
+    const unknown = await streams.keepOnly(new Set([...known, ...unmoved]), new Set(deletions.all()));
     for (const pipeline_id of deletions.all()) await deletions.finish(pipeline_id);
     if (known.size === 0 && unknown.length > 0) throw catalogLost(dataDir, unknown);
     for (const folder of unknown) {
@@ -54,8 +60,14 @@ export class PipelineStorage {
 
   /** Gives a new pipeline an empty folder, with a stream where events are pushed to it. Throws STORAGE_FAILED. */
   async create(pipeline: Pick<CatalogEntry, "pipeline_id" | "config">): Promise<void> {
+    await this.#makeRoom(pipeline.pipeline_id);
+    await this.open(pipeline);
+  }
+
+  /** Removes what is left of an earlier pipeline of this id. Throws STORAGE_FAILED where that holds events. */
+  async #makeRoom(pipeline_id: string): Promise<void> {
     const { streams, deletions } = this.#options;
-    const { pipeline_id } = pipeline;
+    await this.#completeMovesOf(pipeline_id);
     if (!deletions.has(pipeline_id) && (await streams.holdsEvents(pipeline_id))) {
       throw new EngineError(
         "STORAGE_FAILED",
@@ -65,7 +77,6 @@ export class PipelineStorage {
       );
     }
     await this.#remove(pipeline_id);
-    await this.open(pipeline);
   }
 
   /** Undoes `create`, for a pipeline that is in no catalog. */
@@ -76,12 +87,14 @@ export class PipelineStorage {
   /** Opens the stream of a pipeline that has one, where it is not open yet. Throws what `Streams.open` throws. */
   async open({ pipeline_id, config }: Pick<CatalogEntry, "pipeline_id" | "config">): Promise<void> {
     const { streams, journal } = this.#options;
+    await this.#completeMovesOf(pipeline_id);
     if (isPushed(config)) await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
   }
 
   /** Drops the stream's events that no pending batch names, what a join buffers, and the keys of dedup. */
   async release({ pipeline_id, config }: CatalogEntry): Promise<void> {
     const { journal, streams, disk, recorder } = this.#options;
+    await this.#completeMovesOf(pipeline_id);
     if (config.join !== undefined) {
       await dropJoin(disk, streams.joinFolder(pipeline_id), journal.namedUpTo(pipeline_id, joinFeed));
       await journal.rowsDropped(pipeline_id);
@@ -133,9 +146,42 @@ export class PipelineStorage {
     this.#options.journal.forgotten(pipeline_id);
   }
 
+  /**
+   * Prepares a move to another id: nothing is stored of the pipeline any more, and nothing of an earlier one is in its way.
+   * Throws STORAGE_FAILED, DISK_FULL and STORAGE_UNAVAILABLE.
+   */
+  async beforeMove(from: string, to: string): Promise<void> {
+    await this.#makeRoom(to);
+    await this.#options.streams.closeOne(from);
+  }
+
+  /** About how many bytes the write that moves a pipeline puts. */
+  bytesToMove(pipeline_id: string): number {
+    const { journal, letters } = this.#options;
+    return journal.bytesToMove(pipeline_id) + letters.bytesToMove(pipeline_id);
+  }
+
+  /**
+   * Gives the records of a pipeline in the store to another id, and notes that its folder is to have that name. Part of the
+   * write that moves it in the catalog, after which `moved` is said.
+   */
+  moveInWrite(from: string, to: string): void {
+    const { journal, letters, moves } = this.#options;
+    journal.moveInWrite(from, to);
+    letters.moveInWrite(from, to);
+    moves.noteInWrite(from, to);
+  }
+
+  /** The write that moved a pipeline is made. The next `open` gives its folder the new name. */
+  moved(from: string, to: string): void {
+    this.#options.journal.moved(from, to);
+    this.#options.streams.moved(from, to);
+  }
+
   /** Removes the folder of a pipeline whose deletion is noted. If that fails, the next start removes it. */
   async removeDeleted(pipeline_id: string): Promise<void> {
     try {
+      await this.#completeMovesOf(pipeline_id);
       await this.#remove(pipeline_id);
     } catch (error) {
       this.#options.log.warn(
@@ -143,6 +189,20 @@ export class PipelineStorage {
         "The folder of a deleted pipeline could not be removed; the next start removes it.",
       );
     }
+  }
+
+  /** Renames the folder of a moved pipeline, where it has this id, or had it before. Throws STORAGE_FAILED, DISK_FULL and STORAGE_UNAVAILABLE. */
+  async #completeMovesOf(pipeline_id: string): Promise<void> {
+    const { streams, moves } = this.#options;
+    const open = (): { from: string; to: string }[] =>
+      moves.all().filter(({ from, to }) => from === pipeline_id || to === pipeline_id);
+    if (open().length === 0) return;
+    await this.#moving.run(async () => {
+      for (const { from, to } of open()) {
+        await streams.move(from, to);
+        await moves.finish(to);
+      }
+    });
   }
 
   async #remove(pipeline_id: string): Promise<void> {

@@ -13,7 +13,7 @@ import {
   type Selection,
 } from "../core/dead-letter.ts";
 import { EngineError } from "../core/errors.ts";
-import { letterPages } from "./record-bytes.ts";
+import { letterPages, pageFill } from "./record-bytes.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
 interface Summary {
@@ -111,6 +111,24 @@ export class DeadLetters {
   forgetInWrite(pipeline_id: string): void {
     for (const key of Array.from(this.#letters.getKeys(rangeOf(pipeline_id)))) this.#letters.removeSync(key);
     this.#summaries.removeSync(pipeline_id);
+  }
+
+  /** A pipeline's letters belong to another id from now on, with their numbers; part of the write that moves it. */
+  moveInWrite(from: string, to: string): void {
+    const summary = this.#summaries.get(from);
+    const bytes = this.#bytes(from);
+    for (const key of Array.from(this.#letters.getKeys(rangeOf(from)))) {
+      const letter = this.#letters.get(key);
+      this.#letters.removeSync(key);
+      if (letter !== undefined) this.#letters.putSync([to, key[1]], letter);
+    }
+    this.#summaries.removeSync(from);
+    if (summary !== undefined) this.#summaries.putSync(to, { ...summary, bytes });
+  }
+
+  /** About how many bytes the write that moves a pipeline puts. */
+  bytesToMove(pipeline_id: string): number {
+    return pageFill * this.#bytes(pipeline_id);
   }
 
   /**

@@ -212,6 +212,31 @@ export class StoreJournal implements Journal {
     this.#pending.delete(pipeline_id);
   }
 
+  /** What a pipeline has belongs to another id from now on; part of the write that moves it, after which `moved` is said. */
+  moveInWrite(from: string, to: string): void {
+    for (const { key, value } of Array.from(this.#records.getRange(rangeOf(from)))) {
+      this.#records.removeSync(key);
+      this.#records.putSync([to, key[1]], { ...value, pipeline_id: to });
+    }
+    this.#keys.moveInWrite(from, to);
+    const progress = this.#progress.get(from);
+    this.#progress.removeSync(from);
+    if (progress !== undefined) this.#progress.putSync(to, progress);
+  }
+
+  /** The write that moved a pipeline is made. */
+  moved(from: string, to: string): void {
+    const pending = this.#pending.get(from);
+    this.#pending.delete(from);
+    if (pending !== undefined) this.#pending.set(to, pending);
+  }
+
+  /** About how many bytes the write that moves a pipeline puts. */
+  bytesToMove(pipeline_id: string): number {
+    const pending = this.pending(pipeline_id).reduce((sum, record) => sum + recordBytes(record), 0);
+    return pending + pageFill * this.#keys.finalBytes(pipeline_id);
+  }
+
   #prepareInWrite(record: BatchRecord, clock = record.clock): void {
     const { pipeline_id, batch } = record;
     this.#records.putSync([pipeline_id, batch], storedRecord(record));

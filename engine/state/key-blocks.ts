@@ -116,6 +116,24 @@ export class KeyBlocks {
     this.#looked.delete(pipeline_id);
   }
 
+  /** All keys of a pipeline belong to another id from now on; part of the write that moves it. */
+  moveInWrite(from: string, to: string): void {
+    for (const { key, value: times } of Array.from(this.#times.getRange(rangeOf(from, 0)))) {
+      const [prints, positions] = [this.#prints.get(key), this.#positions.get(key)];
+      this.#dropInWrite(key);
+      const moved = [to, ...key.slice(1)] as unknown as Key;
+      this.#noteWindow(to, times.until - times.since);
+      this.#times.putSync(moved, times);
+      if (prints !== undefined) this.#prints.putSync(moved, prints);
+      if (positions !== undefined) this.#positions.putSync(moved, positions);
+    }
+    const salt = this.#salts.get(from);
+    this.#salts.removeSync(from);
+    if (salt !== undefined) this.#salts.putSync(to, salt);
+    this.#windows.delete(from);
+    this.#looked.delete(from);
+  }
+
   /** The keys of a pending batch. */
   of(pipeline_id: string, batch: number): KeyBlock[] {
     return this.#keysOf(pipeline_id, batch).flatMap((key) => this.#underway(key) ?? []);
@@ -153,6 +171,11 @@ export class KeyBlocks {
       count += value.keys ?? (this.#prints.get(key)?.length ?? 0) / printBytes;
     }
     return count;
+  }
+
+  /** The bytes of these. */
+  finalBytes(pipeline_id: string): number {
+    return printBytes * this.finalCount(pipeline_id);
   }
 
   /** The salt of this pipeline's fingerprints; `fresh` is stored where there is none yet. */

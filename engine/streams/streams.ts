@@ -171,6 +171,34 @@ export class Streams {
     return holdsSteps(this.#disk, this.joinFolder(pipeline_id));
   }
 
+  /** Closes a pipeline's stream, which `open` opens again: no event is stored meanwhile. */
+  async closeOne(pipeline_id: string): Promise<void> {
+    const stream = this.#streams.get(pipeline_id);
+    if (stream === undefined) return;
+    this.#streams.delete(pipeline_id);
+    this.#closed.add(pipeline_id);
+    await stream.close();
+  }
+
+  /** A pipeline whose stream was closed has another id now: pushes to it are refused until its stream is open. */
+  moved(from: string, to: string): void {
+    if (this.#closed.delete(from)) this.#closed.add(to);
+  }
+
+  /**
+   * Gives the folder of a pipeline the name of another id, for which there is no folder; durable when it resolves. Does
+   * nothing where it has that name already, or where the pipeline has no folder.
+   */
+  async move(from: string, to: string): Promise<void> {
+    try {
+      const names = await this.#disk.readdir(this.#root);
+      if (names.includes(from)) await this.#disk.rename(join(this.#root, from), join(this.#root, to));
+      await this.#disk.syncFolder(this.#root);
+    } catch (error) {
+      throw storageError(error);
+    }
+  }
+
   /** Closes a pipeline's stream and removes its folder; the removal is durable when this resolves. */
   async remove(pipeline_id: string): Promise<void> {
     // An error of the close does not matter: the folder is removed.

@@ -15,6 +15,11 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     else this.log.info(fields, "Pipeline changed its status.");
   }
 
+  moved(fields: { pipeline_id: string; from: string }): void {
+    this.observed(fields.pipeline_id);
+    this.log.info(fields, "Pipeline has another pipeline_id, and has kept all that is stored of it.");
+  }
+
   started({ pipeline_id, components }: EventOf<"started">): void {
     // The pauses of an earlier start ended with it, also where its thread died without a message. The death itself is
     // shown until the pipeline has recovered.

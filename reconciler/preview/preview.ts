@@ -183,12 +183,7 @@ interface Known {
 }
 
 /** The changes against this actual state; `before` are the files from which it was made, as far as they are known. */
-function previewAgainst(
-  actual: ActualState,
-  before: readonly Before[],
-  head: Side,
-  knowing: Known,
-): Preview {
+function previewAgainst(actual: ActualState, before: readonly Before[], head: Side, knowing: Known): Preview {
   const old = byId(before);
   const read = withClaimed(head.desired, actual.owned);
   const { made, desired } = withoutFaulty(read, (some) => changesTo(some, actual, old, head, knowing));

@@ -101,6 +101,11 @@ export class Scene {
     return new Scene({ pipeline_id, database }, server, await ClickHouseProxy.start(server.url), running);
   }
 
+  /** The token of its webhook. */
+  get token(): string {
+    return this.#token;
+  }
+
   /** A config with batches of five rows; `sink` and `over` replace keys. */
   config(sink: Record<string, unknown> = {}, over: Record<string, unknown> = {}): PipelineConfig {
     const { username, password } = this.server;

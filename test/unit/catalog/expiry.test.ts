@@ -8,6 +8,7 @@ import { PipelineStorage } from "../../../engine/catalog/storage.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { Deletions } from "../../../engine/state/deletions.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
+import { Moves } from "../../../engine/state/moves.ts";
 import { Store } from "../../../engine/state/store.ts";
 import { Streams } from "../../../engine/streams/streams.ts";
 import { systemDisk } from "../../../engine/system/disk.ts";
@@ -35,7 +36,7 @@ beforeEach(async () => {
   journal = new StoreJournal(store, letters);
   streams = new Streams(systemDisk, join(folder, "pipelines"), silent);
   recorder = new Recorder(silent, new Registry());
-  const deletions = new Deletions(store);
+  const [deletions, moves] = [new Deletions(store), new Moves(store)];
   storage = new PipelineStorage({
     disk: systemDisk,
     dataDir: folder,
@@ -43,6 +44,7 @@ beforeEach(async () => {
     letters,
     streams,
     deletions,
+    moves,
     recorder,
     log: silent,
   });

@@ -46,3 +46,24 @@ test("a consumer group keeps its name, which it has without one in the file as w
   expect(change("shop")).toContain(`it is shop, and the new config has ${own}`);
   expect([change(undefined, own), change("shop", "shop"), change()]).toEqual([undefined, undefined, undefined]);
 });
+
+test("a move may change the id, and the name of a group that follows from it; no other group", () => {
+  const config = kafkaPipeline("orders", { topic: "orders", connection_params: {} });
+  const moved = { ...config, pipeline_id: "sales" };
+  const change = (from?: string, to?: string, isMove = true): string | undefined => {
+    const [before, after] = [
+      { config, options: from === undefined ? {} : { consumer_group: from } },
+      { config: moved, options: to === undefined ? {} : { consumer_group: to } },
+    ];
+    return immutableChange(before, after, isMove)?.split(" ", 1)[0];
+  };
+  expect(change(undefined, undefined, false)).toBe("pipeline_id");
+  expect([change(), change("shop", "shop"), change(undefined, consumerGroup("orders"))]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect([change("shop"), change(undefined, "shop"), change("shop", "market")]).toEqual(
+    Array(3).fill("x-sluice.consumer_group"),
+  );
+});
