@@ -80,8 +80,12 @@ test("what was refused since the last line is logged at the end", async () => {
     await own.close();
   }
   const told = own.log.lines.filter(({ sentence }) => sentence === "Requests of senders are refused.");
-  expect(told.map(({ fields }) => fields)).toEqual([
-    { pipeline_id: "web-hook", no_token: 1 },
-    { pipeline_id: "unknown", no_token: 1 },
-  ]);
+  // On a slow machine one of them is logged before the end, when its second is over.
+  expect(told).toHaveLength(2);
+  expect(new Map(told.map(({ fields }) => [fields["pipeline_id"], fields]))).toEqual(
+    new Map([
+      ["web-hook", { pipeline_id: "web-hook", no_token: 1 }],
+      ["unknown", { pipeline_id: "unknown", no_token: 1 }],
+    ]),
+  );
 });
