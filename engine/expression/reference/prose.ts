@@ -100,6 +100,7 @@ export const differences = `
 - A number of an event may be a position (\`tags[n]\`, slices, \`repeat\`) in the check of a filter too; there it needed \`int(…)\`, as \`..\` does.
 - The check knows the kinds of declared nested fields and what functions of stateless transforms give, so \`user.id == "x"\` is refused where the id is a
   number, and \`sort(toString(x))\`; there they were false and \`[]\`.
+- The last digit of a fraction that \`**\` gives may differ, and a time zone as a text is its name; there it was its fields in memory.
 - \`toDate\` gives the day in UTC; there it was the zone of the process.
 - A slice that cuts a character in two, and a lone surrogate, are U+FFFD.
 - Unknown names of an \`output_type\` are refused, and every name of a number type converts; there most names converted nothing.
