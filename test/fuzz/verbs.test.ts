@@ -42,8 +42,12 @@ describe.each(groups)("files from seed $first on: no verb prints a stack, or fai
   let repository: GitRepository;
   let made: string;
   let folder: string;
+  /** What Node would print beside the texts of a command, such as of too many listeners. */
+  const warnings: string[] = [];
+  const onWarning = ({ message }: Error): void => void warnings.push(message);
 
   beforeAll(async () => {
+    process.on("warning", onWarning);
     made = await mkdtemp(join(tmpdir(), "sluice-verbs-"));
     repository = await GitRepository.create();
     folder = join(repository.path, "pipelines");
@@ -58,6 +62,7 @@ describe.each(groups)("files from seed $first on: no verb prints a stack, or fai
   }, patience);
 
   afterAll(async () => {
+    process.off("warning", onWarning);
     await rm(repository.path, { recursive: true, force: true });
     await rm(made, { recursive: true, force: true });
   });
@@ -89,6 +94,7 @@ describe.each(groups)("files from seed $first on: no verb prints a stack, or fai
   test.each(verbs)("%s", { timeout: patience }, async (_, argv) => {
     const { code, out, err } = await runCommand(argv(), { signal: new AbortController().signal });
     expect(faultIn(`${out}\n${err}`)).toBeUndefined();
+    expect(warnings.splice(0)).toEqual([]);
     expect([0, 1, 2]).toContain(code);
     // Else it ended before it looked at the files.
     expect(err).not.toMatch(/^(sluice|error): /m);

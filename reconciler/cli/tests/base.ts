@@ -30,9 +30,9 @@ export async function compareWithBase(
   const cases = await readCases(invocation, paths);
   progress.step(`reading the files of ${ref}`);
   const bases = await baseReader(invocation, paths, ref);
-  const compared = await Promise.all(
-    cases.map(async (one): Promise<ComparedCase> => ({ ...one, base: await bases(one) })),
-  );
+  const compared: ComparedCase[] = [];
+  // One after the other: each reads its file by a process of Git.
+  for (const one of cases) compared.push({ ...one, base: await bases(one) });
   const results = await runShown(invocation, compared, signal, (one) => compareTest(trials, one));
   if (format === "text") printLines(linesOfChanges(results, ref), invocation);
   else terminal.out(printableLines(documentOf(documentOfChanges(results, ref), format)));
