@@ -14,7 +14,7 @@ import { faultIn, mutatedFile, type MutatedFile, testsOf } from "./verbs.ts";
 
 /** Files that the verbs are given at once. */
 const atOnce = 100;
-const count = triesOf(60);
+const count = triesOf(40);
 const groups = Array.from({ length: Math.ceil(count / atOnce) }, (_, index) => {
   const first = seed + index * atOnce;
   return {
