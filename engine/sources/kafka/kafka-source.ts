@@ -272,16 +272,18 @@ export class KafkaSource implements Source {
     });
   }
 
-  #turn(): void {
+  /** Resolves when brokers have been asked for the ends, where they are. */
+  #turn(): Promise<void> | undefined {
     this.#commitAgain();
     // Fetches from leaders report the end offsets. Without partitions to fetch, and while fetches bring no answer, or there is no
     // room for one, the brokers are asked for them.
     const quiet = 2 * longestFetch(this.#options.settings) + outdated;
     const isDue = this.#partitions?.isEmpty !== false || this.#lag.isOutdated(quiet);
-    if (this.#looking !== undefined) return;
+    if (this.#looking !== undefined) return undefined;
     const asking: Promise<unknown> = isDue ? this.#opening.read() : this.#partitions!.askEnds();
     const looked = asking.then(noop, noop);
     this.#looking = looked.finally(() => (this.#looking = undefined));
+    return isDue ? looked : undefined;
   }
 
   /** Commits offsets that the group does not have: a commit may have failed with no later one to replace it. */

@@ -257,6 +257,16 @@ describe("telemetry that several readers share", () => {
     ]);
   });
 
+  test("the lag is unknown from when it is unknown of one, as of a cluster that does not answer any more", () => {
+    const { telemetry, events } = told();
+    const [one, other] = [telemetry.reader(0, "a"), telemetry.reader(1, "b")];
+    one.lag({ pipeline_id, partitions: 2, uncommitted: 0, lag: 0, lag_seconds: 0 });
+    other.lag({ pipeline_id, partitions: 1, uncommitted: 0, lag: 0, lag_seconds: 0 });
+    other.lag({ pipeline_id, partitions: 1, uncommitted: 0 });
+    expect(events.map(([, facts]) => (facts as { lag?: number }).lag)).toEqual([undefined, 0, undefined]);
+    expect(events.at(-1)![1]).not.toHaveProperty("lag_seconds");
+  });
+
   test("the lag in time is that of the oldest, and partitions say in which cluster they are", () => {
     const { telemetry, events } = told();
     const [one, other] = [telemetry.reader(0, "a"), telemetry.reader(1, "b")];

@@ -188,6 +188,48 @@ describe("a lag of which nobody knows the end any more is unknown, and not 0", (
     await world.settled(reading.close());
   });
 
+  test("where its topic was deleted and created again, and it is undecided where reading goes on", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    kafka.produce(topic, 0, some(15));
+    const reading = world.reading();
+    await world.until(() => reading.read.length === 15);
+    await clock.pass(20_000);
+    expect(lagOf(reading)).toMatchObject({ lag: 0 });
+    kafka.recreate(topic);
+    kafka.produce(topic, 0, some(5));
+    await world.until(() => reading.heardOf("paused").length > 0);
+    const told = reading.heardOf("lag").length - 1;
+    await clock.pass(120_000);
+    expect(reading.heardOf("lag").slice(told).length).toBeGreaterThan(9);
+    for (const one of reading.heardOf("lag").slice(told)) expect(one).not.toHaveProperty("lag");
+    await world.settled(reading.close());
+  });
+
+  test("where its log was cut before what was read, and it is undecided where reading goes on", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    kafka.produce(topic, 0, some(15));
+    const reading = world.reading();
+    await world.until(() => reading.read.length === 15);
+    await clock.pass(20_000);
+    kafka.truncate(topic, 0, 5);
+    await world.until(() => reading.heardOf("paused").length > 0);
+    const told = reading.heardOf("lag").length;
+    await clock.pass(60_000);
+    expect(reading.heardOf("lag").slice(told).length).toBeGreaterThan(4);
+    for (const one of reading.heardOf("lag").slice(told)) expect(one).not.toHaveProperty("lag");
+    await world.settled(reading.close());
+  });
+
+  test("and is counted within one report of what came while the target keeps it from reading", async () => {
+    const { kafka, clock } = begin({ topics: { orders: 1 } });
+    const reading = world.reading({ isOnlyOpen: true });
+    await world.until(() => reading.heardOf("lag").length > 0 && lagOf(reading).lag === 0);
+    kafka.produce(topic, 0, some(6_000));
+    await clock.pass(11_000);
+    expect(lagOf(reading)).toMatchObject({ lag: 6_000 });
+    await world.settled(reading.close());
+  });
+
   test("and what another consumer of the group holds counts", async () => {
     const { kafka } = begin({ topics: { orders: 4 } });
     for (const partition of [0, 1, 2, 3]) kafka.produce(topic, partition, some(5));

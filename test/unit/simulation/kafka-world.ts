@@ -149,6 +149,8 @@ export interface SourceOptions {
   journal?: MemoryJournal;
   /** Where Sluice is. */
   rack?: string;
+  /** It does not begin to read, as while its target does not answer. */
+  isOnlyOpen?: boolean;
 }
 
 /** A pipeline that reads a real Kafka source, and takes each event as written at once. */
@@ -161,6 +163,7 @@ export class Reading {
   readonly heard: [event: string, fields: Record<string, unknown>][] = [];
   /** While it takes no events, they stay in the buffer of the source. */
   isHeldUp = false;
+  readonly #isOnlyOpen: boolean;
   readonly #drain = new AbortController();
   readonly #leave = new AbortController();
   readonly #life = new Life();
@@ -169,6 +172,7 @@ export class Reading {
   constructor(world: KafkaWorld, options: SourceOptions = {}) {
     const { topics = [topic], replicas = 1, run = "11111111" } = options;
     this.journal = options.journal ?? new MemoryJournal();
+    this.#isOnlyOpen = options.isOnlyOpen === true;
     const telemetry = new Proxy({} as Telemetry, {
       get: (_target, event) => (fields: Record<string, unknown>) => void this.heard.push([String(event), fields]),
     });
@@ -229,6 +233,7 @@ export class Reading {
     const { signal } = this.#drain;
     const signals = { drain: signal, leave: this.#leave.signal };
     await this.source.open(signals);
+    if (this.#isOnlyOpen) return;
     await this.source.begin();
     while (!signal.aborted) {
       if (this.isHeldUp) {

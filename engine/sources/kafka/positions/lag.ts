@@ -58,8 +58,8 @@ export interface LagOptions {
   telemetry: Telemetry;
   positions: KafkaPositions;
   throttling: Throttling;
-  /** Called every ten seconds. */
-  onTurn: () => void;
+  /** Called every ten seconds. Resolves when brokers have been asked for the ends, where they are. */
+  onTurn: () => Promise<void> | undefined;
 }
 
 /**
@@ -111,7 +111,9 @@ export class Lag {
 
   #begin(): void {
     this.#timer ??= setInterval(() => {
-      this.#options.onTurn();
+      void this.#options.onTurn()?.then(() => {
+        if (this.#timer !== undefined) this.#report();
+      });
       this.#report();
     }, every).unref();
   }
@@ -149,6 +151,16 @@ export class Lag {
     return end !== undefined && performance.now() - end.heard <= milliseconds ? end : undefined;
   }
 
+  /** The end that a lag is counted to. One before what is final is that of a log which was cut, or of another topic. */
+  #countedEnd(feed: Feed): End | undefined {
+    const end = this.#endOf(feed);
+    return end !== undefined && end.offset >= this.#finalOf(feed) ? end : undefined;
+  }
+
+  #finalOf(feed: Feed): number {
+    return this.#options.positions.final(feed) ?? 0;
+  }
+
   /** Reports once more, without a lag: nobody looks for the ends any more. */
   stop(): void {
     clearInterval(this.#timer);
@@ -162,7 +174,7 @@ export class Lag {
   }
 
   get #areEndsKnown(): boolean {
-    return [...this.#counted].every((feed) => this.#endOf(feed) !== undefined);
+    return [...this.#counted].every((feed) => this.#countedEnd(feed) !== undefined);
   }
 
   #report(): void {
@@ -198,10 +210,10 @@ export class Lag {
 
   #lagOf(feed: Feed): PartitionLag {
     const place = partitionOf(feed);
-    const end = this.#endOf(feed);
+    const end = this.#countedEnd(feed);
     if (end === undefined) return place;
-    const final = this.#options.positions.final(feed) ?? 0;
-    const lag = Math.max(0, end.offset - final);
+    const final = this.#finalOf(feed);
+    const lag = end.offset - final;
     if (lag === 0) this.#times.caughtUp(feed, end.time);
     const age = this.#times.ageAt(feed, final);
     if (lag === 0) return { ...place, lag, lag_seconds: 0 };
