@@ -280,8 +280,9 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   }
 
   paused({ pipeline_id, pause }: EventOf<"paused">): void {
-    this.observed(pipeline_id).paused(pause);
+    const isNews = this.observed(pipeline_id).paused(pause);
     this.metrics.paused.set({ pipeline_id, class: pause.class }, 1);
+    if (!isNews) return;
     const { class: kind, text, way_out } = pause;
     this.log.error({ pipeline_id, class: kind, reason: text, way_out }, "Pipeline is paused.");
   }

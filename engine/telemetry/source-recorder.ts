@@ -282,10 +282,15 @@ class Observed {
     return owner ?? pauses.find((pause) => pause.class !== "thread") ?? pauses[0];
   }
 
-  /** Notes a pause, or the current text of one, which has lasted since its first text. */
-  paused(pause: Pause): void {
-    const { began = performance.now(), pause: first = pause } = this.#pauses.get(pause.class) ?? {};
+  /**
+   * Notes a pause, or the current text of one, which has lasted since its first text. Returns whether that says more than
+   * other figures.
+   */
+  paused(pause: Pause): boolean {
+    const before = this.#pauses.get(pause.class);
+    const { began = performance.now(), pause: first = pause } = before ?? {};
     this.#pauses.set(pause.class, { pause: { ...pause, since: first.since }, began });
+    return before === undefined || withoutFigures(before.pause.text) !== withoutFigures(pause.text);
   }
 
   /** Removes a pause; false where there is none. */
@@ -297,6 +302,11 @@ class Observed {
   get open(): { class: Pause["class"]; seconds: number }[] {
     return [...this.#pauses].map(([kind, { began }]) => ({ class: kind, seconds: (performance.now() - began) / 1000 }));
   }
+}
+
+/** Which partition it is about is no figure. */
+function withoutFigures(text: string): string {
+  return text.replaceAll(/(?<!partition )\b\d+\b/g, "0");
 }
 
 /** The events of push requests: what was stored of them, and back-pressure. */

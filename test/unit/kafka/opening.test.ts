@@ -323,6 +323,33 @@ test("a partition that goes on where nothing is left changes no other, which may
   expect(skipped).toEqual([{ pipeline_id, topic, partition: 1, from: 50, to: 60 }]);
 });
 
+const pauseTexts = (): string[] =>
+  told.filter(([event]) => event === "paused").map(([, { pause }]) => (pause as Pause).text);
+
+const removed = (partition: number): string =>
+  `partition ${partition} of topic ${topic} goes on at offset 50, and the brokers have 60 to 1000`;
+
+describe("a pause for lost events names each partition that has lost some", () => {
+  test("when the pipeline starts", async () => {
+    await readElsewhere(50);
+    group.low = 60;
+    await expect(start().opening.run(drainedAfter(6))).rejects.toThrow(removed(1));
+    expect(pauseTexts()).toEqual([`${removed(0)}; ${removed(1)}`]);
+  });
+
+  test("while it runs, whichever looks, and until none waits", async () => {
+    await readElsewhere(50);
+    const { opening } = start();
+    await opening.run(signals);
+    group.low = 60;
+    const drained = drainedAfter(12);
+    const looks = [0, 1].map((of) => opening.checkRange(drained, { only: feedOf(of), isRunning: true }));
+    await Promise.allSettled(looks);
+    expect(pauseTexts()).toEqual([removed(0), `${removed(0)}; ${removed(1)}`]);
+    expect(opening.waitsForLost).toBe(false);
+  });
+});
+
 const skippedAt = (): unknown[] =>
   told.filter(([event]) => ["positionsSkipped", "logCut", "topicRecreated"].includes(event));
 

@@ -51,6 +51,21 @@ test("rows that ClickHouse refused are counted as excluded, and events that are 
   expect(await metric("sluice_rows_excluded_total")).toEqual([["", 1]]);
 });
 
+test("a pause is logged again where it says something else, and not where only its figures move", () => {
+  const log = keptLog();
+  const other = new Recorder(log, new Registry());
+  const since = "2026-01-01T00:00:00.000Z";
+  const paused = (text: string): void =>
+    other.paused({ pipeline_id, pause: { class: "lost", since, text, way_out: "" } });
+  for (const end of [60, 70, 80])
+    paused(`partition 0 of topic o2 goes on at offset 5, and the brokers have 50 to ${end}`);
+  expect(other.observed(pipeline_id).pause?.text).toContain("50 to 80");
+  paused("partition 1 of topic o2 goes on at offset 5, and the brokers have 50 to 80");
+  other.pauseEnded({ pipeline_id, class: "lost", seconds: 1 });
+  paused("partition 1 of topic o2 goes on at offset 5, and the brokers have 50 to 80");
+  expect(log.lines.filter(({ level }) => level === "error")).toHaveLength(3);
+});
+
 test("of several pauses that began first is shown; another owner comes before all, the death of a thread after all", () => {
   const since = "2026-01-01T00:00:00.000Z";
   const pause = (kind: Pause["class"]): void =>

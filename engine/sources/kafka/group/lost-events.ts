@@ -26,6 +26,9 @@ export interface LostCheck {
   onAnswered?: () => void;
 }
 
+/** So many losses are named. */
+const mostNamed = 5;
+
 interface AskedBrokers {
   /** Reads the state of the group. Throws what the client throws. */
   read(): Promise<GroupState>;
@@ -48,6 +51,8 @@ export class LostEvents {
   readonly #brokers: AskedBrokers;
   /** One check at a time, so that no partition is placed twice. */
   readonly #checks = new Mutex();
+  /** What is lost, by the partition that waits for a decision; all of it where none is named. */
+  readonly #waiting = new Map<Feed | undefined, readonly string[]>();
 
   constructor(options: LostEventsOptions, positions: KafkaPositions, brokers: AskedBrokers) {
     this.#options = options;
@@ -60,18 +65,40 @@ export class LostEvents {
    * read, as the options or a person decide; waits for that decision. Resolves with whether earlier batches must be
    * settled first; where `isRunning`, it waits for that itself.
    */
-  async find(signals: SourceSignals, { only, isRunning = false, onAnswered }: LostCheck = {}): Promise<boolean> {
+  async find(signals: SourceSignals, look: LostCheck = {}): Promise<boolean> {
+    try {
+      return await this.#find(signals, look);
+    } finally {
+      this.#waiting.delete(look.only);
+    }
+  }
+
+  /** Whether a partition waits for a decision. */
+  get isWaiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  async #find(signals: SourceSignals, { only, isRunning = false, onAnswered }: LostCheck): Promise<boolean> {
     let isMoved = false;
     for (let [attempt, checks] = [1, 1]; ; attempt += 1, checks += 1) {
       const found = await this.#checks.run(() => this.#checkOnce({ only, isRunning, isSure: checks > 1 }));
       onAnswered?.();
       if (found.kind === "none") return isMoved;
-      if (found.kind === "lost") await this.#brokers.wait(found.text, attempt, signals);
-      else {
+      if (found.kind === "lost") {
+        this.#waiting.set(only, found.texts);
+        await this.#brokers.wait(this.#text, attempt, signals);
+      } else {
         isMoved ||= found.isMove;
         [attempt, checks] = [0, 0];
       }
     }
+  }
+
+  /** All that is lost, each partition that waits on its own included. */
+  get #text(): string {
+    const texts = [...new Set([...this.#waiting.values()].flat())].toSorted();
+    const more = texts.length - mostNamed;
+    return [...texts.slice(0, mostNamed), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
   }
 
   /**
@@ -86,9 +113,9 @@ export class LostEvents {
     only: Feed | undefined;
     isRunning: boolean;
     isSure: boolean;
-  }): Promise<{ kind: "none" } | { kind: "lost"; text: string } | { kind: "placed"; isMove: boolean }> {
+  }): Promise<{ kind: "none" } | { kind: "lost"; texts: string[] } | { kind: "placed"; isMove: boolean }> {
     const state = await this.#brokers.read();
-    const lost = findLost(state, this.#positions, await this.#brokers.divergences(only), only);
+    const [lost, ...others] = allLost(state, this.#positions, await this.#brokers.divergences(only), only);
     if (lost === undefined) return { kind: "none" };
     // A broker that lags, or became leader just now, may report outdated offsets for a moment.
     const isLost = isSure || lost.kind === "removed";
@@ -96,7 +123,7 @@ export class LostEvents {
     const placed = placedByPerson(lost, state);
     const isDecided = placed !== undefined || this.#options.options.on_lost === "skip";
     if (!isLost || !isDecided || (isRunning && !this.#mayPlace(lost, placed))) {
-      return { kind: "lost", text: lostText(lost) };
+      return { kind: "lost", texts: [lost, ...others].map(lostText) };
     }
     return { kind: "placed", isMove: await this.#goOn(lost, placed, isRunning) };
   }
@@ -143,19 +170,19 @@ type Lost =
   /** The log begins after the next offset: its first events were removed. */
   | { kind: "removed"; feed: Feed; next: number; low: number; end: number };
 
-/** The first loss, of all partitions or of this one; undefined where nothing is lost. */
-function findLost(
+/** All losses, or those of this partition. */
+function allLost(
   state: GroupState,
   positions: KafkaPositions,
   divergences: ReadonlyMap<Feed, number | Error>,
   only?: Feed,
-): Lost | undefined {
-  const recreated = positions.recreated().find(({ topic }) => only === undefined || isOf(topic, only));
-  if (recreated !== undefined) {
-    const partitions = state.partitions.filter((of) => isOf(recreated.topic, of.feed));
-    return { kind: "recreated", ...recreated, partitions };
-  }
+): Lost[] {
+  const recreated = positions.recreated().filter(({ topic }) => only === undefined || isOf(topic, only));
+  const lost = recreated.map((one): Lost => {
+    return { kind: "recreated", ...one, partitions: state.partitions.filter((of) => isOf(one.topic, of.feed)) };
+  });
   for (const feed of only === undefined ? positions.feeds : [only]) {
+    if (recreated.some(({ topic }) => isOf(topic, feed))) continue;
     // The number of partitions of a topic never falls: a partition that is gone counts as cut to nothing.
     const { ends } = state.partitions.find((of) => of.feed === feed) ?? { ends: { low: 0, high: 0 } };
     const [next, cut, parted] = [positions.next(feed), positions.cut(feed), divergences.get(feed)];
@@ -163,11 +190,11 @@ function findLost(
     if (next === undefined || ends === undefined || parted instanceof Error) continue;
     const { low, high } = ends;
     if (cut !== undefined || parted !== undefined || next > high) {
-      return { kind: "cut", feed, next, low, end: Math.min(high, cut?.end ?? Infinity, parted ?? Infinity) };
-    }
-    if (next < low) return { kind: "removed", feed, next, low, end: high };
+      const end = Math.min(high, cut?.end ?? Infinity, parted ?? Infinity);
+      lost.push({ kind: "cut", feed, next, low, end });
+    } else if (next < low) lost.push({ kind: "removed", feed, next, low, end: high });
   }
-  return undefined;
+  return lost;
 }
 
 function isOf(topic: string, feed: Feed): boolean {

@@ -168,6 +168,11 @@ export class Opening {
     return this.#positions.recreated().length > 0;
   }
 
+  /** See `LostEvents.isWaiting`. */
+  get waitsForLost(): boolean {
+    return this.#lostEvents.isWaiting;
+  }
+
   /** See `LostEvents.find`. */
   checkRange(signals: SourceSignals, look?: LostCheck): Promise<boolean> {
     return this.#lostEvents.find(signals, look);

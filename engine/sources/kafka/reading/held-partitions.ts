@@ -196,7 +196,7 @@ export class HeldPartitions {
     if (await opening.isRecreated()) return rejoin();
     const onAnswered = (): void => failures.clear("offsets");
     await opening.checkRange(signals, { only: feed, isRunning: true, onAnswered });
-    pause.leave();
+    if (!opening.waitsForLost) pause.leave();
     onFound();
     // Without this wait a broker that does not know the topic yet would be asked in a tight loop.
     await sleep(leastWait, signals.drain);
