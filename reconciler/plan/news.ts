@@ -1,4 +1,5 @@
 import type { Change, Plan } from "./change.ts";
+import type { Reason } from "./reason.ts";
 
 /**
  * What a plan reports, as data: a plan is logged again if and only if this is no longer deeply equal. Pipelines that
@@ -18,8 +19,11 @@ function newsOfChange(change: Change): unknown {
 }
 
 /** What keeps a pipeline from matching its file; undefined where there is nothing that a person should know. */
-export function newsOfBlockage({ kind, cause, why }: Change): unknown {
+export function newsOfBlockage({ kind, cause, why, fields }: Change): unknown {
   if (kind !== "refuse" && cause !== "PruneHeld" && cause !== "InvalidFile") return undefined;
-  // Its held events decrease meanwhile, which makes no new refusal.
-  return cause === "EventsHeld" || cause === "GroupBehind" ? [cause] : [cause, why];
+  // What it holds moves meanwhile, which makes no new refusal.
+  if (cause === "EventsHeld" || cause === "GroupBehind") return [cause];
+  const { of, ...facts } = why.facts as { of?: Reason | number };
+  // So do the figures of what would be done, such as the events that it would write first.
+  return typeof of === "object" ? [cause, facts, of.code, fields] : [cause, why];
 }

@@ -69,11 +69,25 @@ const immutable = { ...orders, root: ["resources: { nats: { stream: { max_age: 4
 const gone = (there: Partial<NonNullable<World["there"]>[number]>): Change =>
   changeFor({ wanted: [{ id: "other" }], there: [{ was: orders, intake: "closed", ...there }] });
 
+/** An edit of a filter that waits for an approval, while so many events are held. */
+function waiting(held: number, expression: string): Change {
+  const change = changeFor({ wanted: [{ ...orders, expression }], there: [{ was: orders, held }] });
+  const why = { code: "NotApproved", facts: { of: change.why, level: "rows", approval: "rows-1" } } as const;
+  return { ...change, kind: "refuse", cause: "NotApproved", why, calls: [] };
+}
+
 describe("what keeps a pipeline from being as its file says is news", () => {
   const paused = { paused: "table orders is missing" };
 
   test("not again while what it holds grows less", () => {
     expect(newsOfBlockage(gone({ ...paused, held: 7 }))).toEqual(newsOfBlockage(gone({ ...paused, held: 3 })));
+  });
+
+  test("not again while the figures move of a change that waits for an approval", () => {
+    const [some, more, other] = [waiting(3, "id > 1"), waiting(7, "id > 1"), waiting(3, "id > 2")];
+    expect(reasonText(some.why)).not.toEqual(reasonText(more.why));
+    expect(newsOfBlockage(some)).toEqual(newsOfBlockage(more));
+    expect(newsOfBlockage(other)).not.toEqual(newsOfBlockage(some));
   });
 
   test("again where it has other dead letters", () => {
