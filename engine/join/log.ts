@@ -48,6 +48,12 @@ interface Segment {
   end: number;
 }
 
+/** A segment whose rows are settled and whose batches are committed, and its size. */
+interface SettledSegment {
+  number: number;
+  bytes: number;
+}
+
 /** Where the entries of a part lie, in the order of the part. */
 export interface PlacedEntries {
   segment: number;
@@ -174,7 +180,7 @@ export class JoinLog {
    */
   async write(parts: AsyncIterable<Part>): Promise<PlacedEntries[]> {
     await this.#cut();
-    if (this.#current.end >= this.#segmentBytes) await this.#roll({ keptUpTo: this.lastRow, isFresh: false });
+    if (this.#current.end >= this.#segmentBytes) await this.retireNewest();
     const [segment, file] = [this.#current, this.#active!];
     const placed: PlacedEntries[] = [];
     const written: { part: Part; offset: number; bytes: Buffer }[] = [];
@@ -230,13 +236,19 @@ export class JoinLog {
    * The segments that get no further step, whose rows are settled and whose batches are committed, with their sizes in bytes,
    * oldest first.
    */
-  get settledSegments(): { number: number; bytes: number }[] {
-    const holding = this.#rows.segments;
-    for (const token of this.#pending) holding.add(this.#tokens.get(token) ?? 0);
-    return this.#segments
-      .slice(0, -1)
-      .filter(({ number, head }, index) => !holding.has(number) && (index === 0 || !head.isFresh))
-      .map(({ number, end }) => ({ number, bytes: end }));
+  get settledSegments(): SettledSegment[] {
+    return this.#settled().filter(({ number }) => number !== this.#current.number);
+  }
+
+  /** The newest segment, where its rows are settled and its batches are committed: it may get further steps. */
+  get settledNewest(): SettledSegment | undefined {
+    return this.#settled().find(({ number }) => number === this.#current.number);
+  }
+
+  /** Begins a segment: the newest one gets no further step. */
+  async retireNewest(): Promise<void> {
+    await this.#cut();
+    await this.#roll({ keptUpTo: this.lastRow, isFresh: false });
   }
 
   /** Removes a segment of which nothing counts. */
@@ -256,6 +268,14 @@ export class JoinLog {
     await this.#durable.close();
     await this.#active?.close();
     await this.#files.close();
+  }
+
+  #settled(): SettledSegment[] {
+    const holding = this.#rows.segments;
+    for (const token of this.#pending) holding.add(this.#tokens.get(token) ?? 0);
+    return this.#segments
+      .filter(({ number, head }, index) => !holding.has(number) && (index === 0 || !head.isFresh))
+      .map(({ number, end }) => ({ number, bytes: end }));
   }
 
   get #current(): Segment {

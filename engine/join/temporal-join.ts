@@ -34,6 +34,8 @@ export interface StepResult {
 const partBytes = 4 * 1024 * 1024;
 /** Segments below this size are not worth moving what counts of them. */
 const leastMoved = 1024 * 1024;
+/** Nor is the newest one below this size worth that another one is begun. */
+const leastRetired = 4 * leastMoved;
 
 /** A step between its decision and the moment when it is durable. */
 interface Step {
@@ -62,6 +64,7 @@ export class TemporalJoin {
   readonly #rows: StepRows;
   readonly #steps = new Mutex();
   readonly #leastMoved: number;
+  readonly #leastRetired: number;
   #nextId: number;
   /** The step that is not durable yet. No other one is decided before it is. */
   #unsaved: Step | undefined;
@@ -75,6 +78,7 @@ export class TemporalJoin {
     { nextId, forgotten, segmentBytes = Infinity }: { nextId: number; forgotten: number; segmentBytes?: number },
   ) {
     this.#leastMoved = Math.min(leastMoved, segmentBytes / 2);
+    this.#leastRetired = Math.min(leastRetired, segmentBytes / 2);
     this.#log = log;
     this.#buffered = buffered;
     this.#rows = new StepRows(log, { left: new RowFields(fields.left), right: new RowFields(fields.right) });
@@ -174,6 +178,7 @@ export class TemporalJoin {
    */
   reclaim(): Promise<void> {
     return this.#steps.run(async () => {
+      await this.#retireNewest();
       const joined = segmentsOf(this.#unsaved);
       for (const { number, bytes } of this.#log.settledSegments) {
         if (joined.has(number)) continue;
@@ -256,6 +261,13 @@ export class TemporalJoin {
       [rows, rowEnds, entries, bytes] = [[], [], [], 0];
     }
     yield { ...common, firstRow, rows, rowEnds, entries, isLast: true };
+  }
+
+  /** Of a join with few events the newest file is the only one: what does not count of it goes once another one is begun. */
+  async #retireNewest(): Promise<void> {
+    const newest = this.#log.settledNewest;
+    if (newest === undefined || newest.bytes < this.#leastRetired || this.#unsaved !== undefined) return;
+    if (this.#buffered.heldIn(newest.number).bytes < newest.bytes / 2) await this.#log.retireNewest();
   }
 
   /** Writes the entries of a segment that count once more, and removes the segment. */

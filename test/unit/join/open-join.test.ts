@@ -209,6 +209,25 @@ test("files without anything that counts are removed; what counts of a mostly em
   expect((await rowsOf(other)).at(-1)).toEqual({ a: 3, b: 2_499 });
 });
 
+test("a lone file of which little counts is left for another one", async () => {
+  const one = open();
+  const made = await one.open();
+  const large = "x".repeat(30_000);
+  // Each event takes the place of the one before it with its key.
+  for (let at = 1; at <= 300; at += 1) {
+    await step(one, at, at, ["right", `${at % 2}`, { b: at, large }], ["right", "other", { b: at }]);
+    await made.reclaim();
+  }
+  expect(made.bytes).toBeLessThan(5_000_000);
+  expect(made.held("right").events).toBe(3);
+  await step(one, 301, 301, ["left", "1", { a: 1 }], ["left", "0", { a: 2 }]);
+  expect((await rowsOf(one)).map((row) => (row as { b: number }).b)).toEqual([299, 300]);
+  await one.close();
+  const other = open();
+  await step(other, 302, 302, ["left", "other", { a: 3 }]);
+  expect((await rowsOf(other)).at(-1)).toEqual({ a: 3, b: 300 });
+});
+
 test(
   "a step may make far more rows than a call takes arguments, and a start reads them",
   { tags: ["rest"] },
