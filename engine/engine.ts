@@ -204,10 +204,16 @@ export class Engine {
     this.#assertAtRest(entry, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
     this.#assertMutable(entry, { config, options });
     const { token } = await this.#tokens.newTokenFor(config, options, entry);
-    await this.#registry.save(pipeline_id, (present) => {
-      this.#assertAtRest(present, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
-      return { config, options, revision: present.revision + 1, ...(token !== undefined && { token }) };
-    });
+    let hasForgotten = false;
+    await this.#registry.save(
+      pipeline_id,
+      (present) => {
+        this.#assertAtRest(present, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
+        return { config, options, revision: present.revision + 1, ...(token !== undefined && { token }) };
+      },
+      (before) => (hasForgotten = this.#storage.forgetDedupsInWrite(before, config)),
+    );
+    if (hasForgotten) this.#stores.recorder.keysForgotten(pipeline_id);
   }
 
   /**

@@ -51,8 +51,11 @@ export class Catalog {
     return this.#revisions.get([pipeline_id, revision]);
   }
 
-  /** Stores an entry and its revision, and drops the revisions that are no longer named. Durable when it resolves. */
-  put(entry: CatalogEntry): Promise<void> {
+  /**
+   * Stores an entry and its revision, and drops the revisions that are no longer named; `also` runs in the same write. Durable
+   * when it resolves.
+   */
+  put(entry: CatalogEntry, also: () => void = () => undefined): Promise<void> {
     const { pipeline_id, revision } = entry;
     return this.#store.write(() => {
       const named = this.#named(pipeline_id);
@@ -61,6 +64,7 @@ export class Catalog {
         if (key[1] !== revision && !named.has(key[1])) this.#revisions.removeSync(key);
       }
       this.#revisions.putSync([pipeline_id, revision], entry.config);
+      also();
     });
   }
 

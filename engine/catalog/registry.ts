@@ -60,16 +60,20 @@ export class PipelineRegistry {
     this.#recorder.statusChanged({ pipeline_id: entry.pipeline_id, from: undefined, to: entry.status });
   }
 
-  /** Replaces fields of a pipeline, given as values or as a function of the present ones, and sets `updated_at`. */
+  /**
+   * Replaces fields of a pipeline, given as values or as a function of the present ones, and sets `updated_at`; `also` runs in
+   * the same write.
+   */
   save(
     pipeline_id: string,
     changes: Partial<CatalogEntry> | ((present: CatalogEntry) => Partial<CatalogEntry>),
+    also?: (before: CatalogEntry) => void,
   ): Promise<CatalogEntry> {
     return this.#changes.run(pipeline_id, async () => {
       const present = this.get(pipeline_id);
       const fields = typeof changes === "function" ? changes(present) : changes;
       const entry = { ...present, ...fields, updated_at: new Date().toISOString() };
-      await this.#put(entry);
+      await this.#put(entry, also && (() => also(present)));
       this.#entries.set(pipeline_id, entry);
       return entry;
     });
@@ -161,9 +165,9 @@ export class PipelineRegistry {
     this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure !== undefined && { reason: failure }) });
   }
 
-  #put(entry: CatalogEntry): Promise<void> {
+  #put(entry: CatalogEntry, also?: () => void): Promise<void> {
     return retry(
-      () => this.#catalog.put(entry),
+      () => this.#catalog.put(entry, also),
       async (error) => {
         if (!isPassing(error)) throw error;
         await sleep(diskFullWait);

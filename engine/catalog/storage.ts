@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 import { durationMs } from "../../schemas/duration.ts";
+import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { EngineError } from "../core/errors.ts";
 import type { Disk } from "../core/disk.ts";
 import { joinFeed, streamFeed } from "../core/positions.ts";
@@ -13,6 +14,7 @@ import type { Moves } from "../state/moves.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
+import { dedupId } from "../transforms/dedup/dedup.ts";
 import type { CatalogEntry } from "./catalog.ts";
 
 interface PipelineStorageOptions {
@@ -106,6 +108,18 @@ export class PipelineStorage {
       await streams.get(pipeline_id).release(named);
     }
     await journal.forgetKeys(pipeline_id);
+    recorder.keysForgotten(pipeline_id);
+  }
+
+  /**
+   * Removes the keys of the dedups that a new config does not have any more: part of the write that stores it. Returns
+   * whether there is such a dedup.
+   */
+  forgetDedupsInWrite({ pipeline_id, config: before }: CatalogEntry, after: PipelineConfig): boolean {
+    const remaining = new Set(dedupsOf(after));
+    const isOneGone = dedupsOf(before).some((dedup) => !remaining.has(dedup));
+    if (isOneGone) this.#options.journal.forgetKeysInWrite(pipeline_id, remaining);
+    return isOneGone;
   }
 
   /**
@@ -209,6 +223,10 @@ export class PipelineStorage {
     await this.#options.streams.remove(pipeline_id);
     await this.#options.deletions.finish(pipeline_id);
   }
+}
+
+function dedupsOf({ transforms }: PipelineConfig): string[] {
+  return transforms.flatMap((entry) => (entry.type === "dedup" ? [dedupId(entry)] : []));
 }
 
 /** The error for streams without a catalog: a start would lose their events. */

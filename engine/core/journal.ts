@@ -2,8 +2,10 @@ import type { Rejection } from "./dead-letter.ts";
 import type { Feed, Offset, Place, PositionRange } from "./positions.ts";
 import type { Reading } from "./sink.ts";
 
-/** Keys of a batch that are valid for the same time. Times are milliseconds of the batch clock. */
+/** Keys of a batch, of one dedup, that are valid for the same time. Times are milliseconds of the batch clock. */
 export interface KeyBlock {
+  /** Which dedup they are of (`dedupId`). Earlier versions did not store it. */
+  dedup?: string;
   /** When they were first seen. */
   since: number;
   /** When they expire. */
@@ -23,6 +25,8 @@ export interface WaitingDrop {
   window?: number;
   /** The batch that has its key, which may be its own. Earlier versions did not store it. */
   of?: number;
+  /** Which dedup has dropped it (`dedupId`). Earlier versions did not store it. */
+  dedup?: string;
 }
 
 /** What a batch is made of. */

@@ -33,10 +33,12 @@ export interface KeyMemory {
    * on.
    */
   setBack(from: number, to: number): void;
-  /** Checks a key (four words) and, at its first sight, reserves it for the batch and for `window` ms: one step. */
-  see(print: Uint32Array, position: number, batch: number, clock: number, window: number): Sight;
   /**
-   * The keys that a batch has reserved, to be prepared with it: a block for each window; empty where it reserved none.
+   * Checks a key (four words) of a dedup and, at its first sight, reserves it for the batch and for `window` ms: one step.
+   */
+  see(print: Uint32Array, position: number, batch: number, clock: number, window: number, dedup?: string): Sight;
+  /**
+   * The keys that a batch has reserved, to be prepared with it: a block for each dedup; empty where it reserved none.
    */
   blocks(batch: number): KeyBlock[];
   /** The rows of a batch are in the table: the keys of its dead letters are free, all others final. */

@@ -67,7 +67,7 @@ export class ReleasedDuplicates {
       }
       const released: Released = { batch: this.#with.drawNumber(), clock, firsts: [], waiting: [] };
       for (const { drop, print } of open) {
-        const sight = keys.see(print, drop.position, released.batch, clock, drop.window ?? 0);
+        const sight = keys.see(print, drop.position, released.batch, clock, drop.window ?? 0, drop.dedup);
         if (sight === "first") released.firsts.push(drop.position);
         if (sight === "waiting") released.waiting.push({ ...drop, of: released.batch });
       }

@@ -197,7 +197,12 @@ export class StoreJournal implements Journal {
    * duplicates wait for serve only that purpose.
    */
   forgetKeys(pipeline_id: string): Promise<void> {
-    return this.#store.write(() => this.#keys.forgetInWrite(pipeline_id, this.#waitedFor(pipeline_id)));
+    return this.#store.write(() => this.forgetKeysInWrite(pipeline_id));
+  }
+
+  /** The same, but for the keys of the dedups in `remaining` (`dedupId`); part of the write that changes the pipeline. */
+  forgetKeysInWrite(pipeline_id: string, remaining?: ReadonlySet<string>): void {
+    this.#keys.forgetInWrite(pipeline_id, this.#waitedFor(pipeline_id), remaining);
   }
 
   /** Removes a pipeline's records, keys and progress; part of the write that deletes it, after which `forgotten` is said. */

@@ -4,7 +4,7 @@ import type { Table, TableStore } from "../core/store.ts";
 /** A batch has one block for each window; the first one has no number. */
 type Key = [pipeline_id: string, batch: number] | [pipeline_id: string, batch: number, block: number];
 /** `keys`: how many the block has. Earlier versions did not store it. */
-type Times = Pick<KeyBlock, "since" | "until"> & { keys?: number };
+type Times = Pick<KeyBlock, "dedup" | "since" | "until"> & { keys?: number };
 
 /** A page of keys that is read at once, in bytes; one block may be more. */
 const pageBytes = 4 * 1024 * 1024;
@@ -38,10 +38,10 @@ export class KeyBlocks {
   /** Replaces the keys of a batch; part of the write that prepares it. */
   putInWrite(pipeline_id: string, batch: number, blocks: readonly KeyBlock[]): void {
     for (const key of this.#keysOf(pipeline_id, batch)) this.#dropInWrite(key);
-    blocks.forEach(({ since, until, positions, prints }, index) => {
+    blocks.forEach(({ positions, prints, ...times }, index) => {
       const key: Key = index === 0 ? [pipeline_id, batch] : [pipeline_id, batch, index];
-      this.#noteWindow(pipeline_id, until - since);
-      this.#times.putSync(key, { since, until, keys: prints.length / printBytes });
+      this.#noteWindow(pipeline_id, times.until - times.since);
+      this.#times.putSync(key, { ...times, keys: prints.length / printBytes });
       this.#prints.putSync(key, prints);
       this.#positions.putSync(key, positions);
     });
@@ -62,7 +62,8 @@ export class KeyBlocks {
     else {
       const prints = alive.map((index) => block.prints.subarray(index * printBytes, (index + 1) * printBytes));
       this.#prints.putSync(key, Buffer.concat(prints));
-      this.#times.putSync(key, { since: block.since, until: block.until, keys: alive.length });
+      const { positions: _positions, prints: _prints, ...times } = block;
+      this.#times.putSync(key, { ...times, keys: alive.length });
     }
   }
 
@@ -99,10 +100,15 @@ export class KeyBlocks {
     }
   }
 
-  /** Removes final blocks; those of batches in `kept` stay, as expired. Part of a write. */
-  forgetInWrite(pipeline_id: string, kept: ReadonlySet<number>): void {
+  /**
+   * Removes final blocks, but for those of the dedups in `remaining`; those of batches in `kept` stay, as expired. Part of a
+   * write.
+   */
+  forgetInWrite(pipeline_id: string, kept: ReadonlySet<number>, remaining: ReadonlySet<string> = new Set()): void {
+    // Of a block of an earlier version nobody knows whose it is.
+    const isCounting = ({ dedup }: Times): boolean => (dedup === undefined ? remaining.size > 0 : remaining.has(dedup));
     for (const { key, value } of Array.from(this.#times.getRange(rangeOf(pipeline_id, 0)))) {
-      if (this.#positions.doesExist(key)) continue;
+      if (this.#positions.doesExist(key) || isCounting(value)) continue;
       if (kept.has(key[1])) this.#times.putSync(key, { ...value, until: value.since });
       else this.#dropInWrite(key);
     }
@@ -142,7 +148,9 @@ export class KeyBlocks {
   #underway(key: Key): KeyBlock | undefined {
     const positions = this.#positions.get(key);
     const [times, prints] = positions === undefined ? [] : [this.#times.get(key), this.#prints.get(key)];
-    return positions && times && prints && { since: times.since, until: times.until, positions, prints };
+    if (positions === undefined || times === undefined || prints === undefined) return undefined;
+    const { keys: _keys, ...rest } = times;
+    return { ...rest, positions, prints };
   }
 
   #keysOf(pipeline_id: string, batch: number): Key[] {

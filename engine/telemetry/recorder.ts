@@ -223,6 +223,13 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.keyBytes.set({ pipeline_id, where: "disk" }, storage);
   }
 
+  /** The keys of a pipeline were forgotten. How many are left is known when it runs. */
+  keysForgotten(pipeline_id: string): void {
+    delete this.observed(pipeline_id).keys;
+    this.metrics.keys.remove({ pipeline_id });
+    for (const where of ["memory", "disk"]) this.metrics.keyBytes.remove({ pipeline_id, where });
+  }
+
   joined({ pipeline_id, rows, left, right, waiting, memory, storage }: EventOf<"joined">): void {
     const observed = this.observed(pipeline_id);
     const held = { left: heldOf(left), right: heldOf(right), waiting, memory, storage };

@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { durationMs } from "../../../schemas/duration.ts";
 import type { DedupKey, TransformConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../event/event.ts";
@@ -14,15 +14,22 @@ type DedupConfig = Extract<TransformConfig, { type: "dedup" }>;
 /** A dedup, which shares the key memory of its pipeline. */
 export function createDedup(entry: DedupConfig, { keys, salt }: TransformTools): DedupTransform {
   const { key, time_window } = entry.config;
-  return new DedupTransform(key, durationMs(time_window), keys, new Fingerprints(saltFor(entry, salt)));
+  const prints = new Fingerprints(saltFor(entry, salt));
+  return new DedupTransform(key, durationMs(time_window), keys, prints, dedupId(entry));
 }
 
 /** With another key or source the window begins empty: keys remembered for the old one do not count. */
-function saltFor({ source_id, config }: DedupConfig, salt: Uint8Array): Buffer {
-  return createHmac("sha256", salt)
-    .update(JSON.stringify([source_id, config.key]))
-    .digest()
-    .subarray(0, 16);
+function saltFor(entry: DedupConfig, salt: Uint8Array): Buffer {
+  return createHmac("sha256", salt).update(keyText(entry)).digest().subarray(0, 16);
+}
+
+/** Names a dedup by its source and its key, 16 hex digits: keys that were remembered for another one do not count for it. */
+export function dedupId(entry: DedupConfig): string {
+  return createHash("sha256").update(keyText(entry)).digest("hex").slice(0, 16);
+}
+
+function keyText({ source_id, config }: DedupConfig): string {
+  return JSON.stringify([source_id, config.key]);
 }
 
 /**
@@ -35,10 +42,12 @@ export class DedupTransform implements Transform {
   readonly #key: KeyReader;
   readonly #memory: KeyMemory;
   readonly #window: number;
+  readonly #id: string | undefined;
 
-  /** `window`: how long a key counts, in milliseconds. */
-  constructor(key: DedupKey, window: number, memory: KeyMemory, prints: Fingerprints) {
+  /** `window`: how long a key counts, in milliseconds. `id`: see `dedupId`; without one, its keys are not told from those of others. */
+  constructor(key: DedupKey, window: number, memory: KeyMemory, prints: Fingerprints, id?: string) {
     this.#window = window;
+    this.#id = id;
     this.#key = keyReader(typeof key === "string" ? [key] : key, prints);
     this.#memory = memory;
     this.reads = this.#key.reads;
@@ -59,10 +68,12 @@ export class DedupTransform implements Transform {
   #passes({ position }: Event, { batch, clock, kept }: BatchContext, waiting: WaitingDrop[]): boolean {
     if (kept !== undefined) return kept.has(position);
     const { print } = this.#key;
-    const sight = this.#memory.see(print, position, batch, clock, this.#window);
+    const [window, dedup] = [this.#window, this.#id];
+    const sight = this.#memory.see(print, position, batch, clock, window, dedup);
     if (sight === "waiting") {
       const of = this.#memory.holder(print);
-      waiting.push({ position, print: Array.from(print), window: this.#window, ...(of === undefined ? {} : { of }) });
+      const drop = { position, print: Array.from(print), window };
+      waiting.push({ ...drop, ...(dedup !== undefined && { dedup }), ...(of !== undefined && { of }) });
     }
     return sight === "first";
   }

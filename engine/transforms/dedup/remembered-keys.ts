@@ -19,9 +19,10 @@ export interface KeyLimits {
   memory: number;
 }
 
-/** The keys of a batch for one window. */
+/** The keys of a batch for one dedup. */
 interface Held {
   batch: number;
+  dedup?: string;
   since: number;
   until: number;
   keys: number;
@@ -78,9 +79,9 @@ export class RememberedKeys implements KeyMemory {
       this.#take(words, { batch, ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
     }
     for (const { batch, keys } of records) {
-      for (const { since, until, positions, prints } of keys) {
+      for (const { positions, prints, ...times } of keys) {
         const words = wordsOf(prints);
-        this.#take(words, { batch, since, until, keys: 0, open: new ReservedKeys([...positions], Array.from(words)) });
+        this.#take(words, { batch, ...times, keys: 0, open: new ReservedKeys([...positions], Array.from(words)) });
       }
     }
     for (const record of records) this.#noteDrops(record, repeats);
@@ -123,11 +124,11 @@ export class RememberedKeys implements KeyMemory {
     return held.open === undefined ? "repeat" : "waiting";
   }
 
-  see(print: Uint32Array, position: number, batch: number, clock: number, window: number): Sight {
+  see(print: Uint32Array, position: number, batch: number, clock: number, window: number, dedup?: string): Sight {
     const sight = this.look(print, clock);
     if (sight === "waiting") this.#drops.note(batch, position, this.#heldBy(print)!.open!);
     if (sight !== "first") return sight;
-    const { owner, held, open } = this.#reservingOf(batch, clock, window);
+    const { owner, held, open } = this.#reservingOf(batch, clock, window, dedup);
     held.keys += 1;
     open.add(position, print);
     this.#table.set(print, 0, owner);
@@ -136,7 +137,8 @@ export class RememberedKeys implements KeyMemory {
   }
 
   blocks(batch: number): KeyBlock[] {
-    return (this.#reserving.get(batch) ?? []).map(({ held: { since, until }, open: { positions, words } }) => ({
+    return (this.#reserving.get(batch) ?? []).map(({ held: { dedup, since, until }, open: { positions, words } }) => ({
+      ...(dedup !== undefined && { dedup }),
       since,
       until,
       positions,
@@ -189,10 +191,11 @@ export class RememberedKeys implements KeyMemory {
     return { keys: this.#keys(), memory: this.#table.bytes, storage: this.#storage };
   }
 
-  #reservingOf(batch: number, clock: number, window: number): Reserving {
-    const present = this.#reserving.get(batch)?.find((one) => one.window === window);
+  #reservingOf(batch: number, clock: number, window: number, dedup: string | undefined): Reserving {
+    const present = this.#reserving.get(batch)?.find((one) => one.window === window && one.held.dedup === dedup);
     if (present !== undefined) return present;
-    const held = { batch, since: clock, until: clock + window, keys: 0, open: new ReservedKeys() };
+    const of = { batch, ...(dedup !== undefined && { dedup }) };
+    const held = { ...of, since: clock, until: clock + window, keys: 0, open: new ReservedKeys() };
     this.#storage += blockBytes;
     return this.#hold(held) as Reserving;
   }

@@ -100,6 +100,25 @@ describe("what dedup remembers", () => {
     }),
   );
 
+  test.concurrent("is forgotten, and not counted any more, with the edit that removes the dedup", () =>
+    stage.alone("keys-removed", async (scene) => {
+      await scene.create([table], configOf(scene, 1));
+      await scene.post(keyed([1, "a"], [2, "b"]));
+      await scene.remembers(2);
+      const { engine } = scene.running;
+      const { options } = engine.get("keys-removed");
+      await engine.stop("keys-removed");
+      await engine.update("keys-removed", { ...configOf(scene, 1), transforms: [] }, options);
+      expect(engine.health("keys-removed")).not.toHaveProperty("keys");
+      await engine.update("keys-removed", configOf(scene, 1), options);
+      await scene.reopen();
+      await scene.running.engine.resume("keys-removed");
+      await scene.post(keyed([3, "a"], [5, "a"], [4, "b"]));
+      await scene.remembers(2);
+      expect(await scene.ids()).toEqual([1, 2, 3, 4]);
+    }),
+  );
+
   test.concurrent("does not count for another key", { tags: ["rest"] }, () =>
     stage.share("keys-other", async (scene) => {
       await scene.create([table], configOf(scene, 1));

@@ -120,6 +120,24 @@ describe("keys", () => {
     expect(await journal.finalKeys("orders", 0)).toMatchObject([{ batch: 2, since: 0, until: 0 }]);
   });
 
+  test("of one dedup are forgotten without those of the others, and of an earlier version once none is left", async () => {
+    const blocks = [
+      ...keysAt([10], 0, 100).map((block) => ({ ...block, dedup: "one" })),
+      ...keysAt([11], 0, 100).map((block) => ({ ...block, dedup: "other" })),
+    ];
+    await committed(1, 0, [100]);
+    await journal.prepare(recordOf([], 2, { keys: blocks }));
+    await reopen();
+    expect(journal.pending("orders")[0]!.keys.map(({ dedup }) => dedup)).toEqual(["one", "other"]);
+    await journal.commit(recordOf([], 2));
+    expect(journal.finalKeyCount("orders")).toBe(3);
+    await store.write(() => journal.forgetKeysInWrite("orders", new Set(["other"])));
+    expect(await withKeys()).toEqual([1, 2]);
+    expect(journal.finalKeyCount("orders")).toBe(2);
+    await store.write(() => journal.forgetKeysInWrite("orders", new Set()));
+    expect(journal.finalKeyCount("orders")).toBe(0);
+  });
+
   test("a deletion that fails forgets nothing of what is pending", async () => {
     await journal.prepare(record(1));
     const failed = store.write(() => {
