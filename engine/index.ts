@@ -19,6 +19,7 @@ export {
   type DeadLetterQueue,
   type DeadLetterState,
   type Discarded,
+  type LetterFilter,
   type Rejection,
   type Selection,
 } from "./core/dead-letter.ts";

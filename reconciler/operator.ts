@@ -3,7 +3,7 @@ import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
 import type { DesiredPipeline } from "./desired/desired-state.ts";
 import { commitIn, type Revision, type WaitingCommit } from "./git/revision.ts";
-import { type Hold, HoldError, ownHold } from "./holds/hold.ts";
+import { type Hold, HoldError, ownHold, type StopHold } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { SourceChange } from "./holds/source-change.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
@@ -150,17 +150,22 @@ export class Operator {
   }
 
   /**
-   * Stops a pipeline without a commit for so many milliseconds. Throws HoldError for one that was not created from this
-   * source, and that no file describes.
+   * Stops or terminates a pipeline without a commit for so many milliseconds. Throws HoldError for one that was not created
+   * from this source, and that no file describes.
    */
-  async stop(pipeline_id: string, milliseconds: number, asker: Asker): Promise<SuspensionResult> {
+  async stop(
+    pipeline_id: string,
+    milliseconds: number,
+    asker: Asker,
+    way?: StopHold["way"],
+  ): Promise<SuspensionResult> {
     const { holds, telemetry } = this.#dependencies;
     this.#mustBeOurs(pipeline_id);
     if (!(milliseconds > 0 && milliseconds <= longestStop)) {
       throw new HoldError(`--for: expected a time of at most 30 days, found ${milliseconds} ms`);
     }
     const until = new Date(Date.now() + milliseconds).toISOString();
-    const hold = await holds.stop(pipeline_id, { ...asker, until });
+    const hold = await holds.stop(pipeline_id, { ...asker, until, ...(way !== undefined && { way }) });
     telemetry.stopped(pipeline_id, hold);
     return this.#suspensionResult(pipeline_id, hold);
   }

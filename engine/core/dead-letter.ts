@@ -87,6 +87,16 @@ export interface DeadLetterPage {
   has_more: boolean;
 }
 
+/** Which letters a list has. All that is given holds for each of them. */
+export interface LetterFilter {
+  component?: string;
+  /** The whole reason. */
+  reason?: string;
+  /** When they became visible: at or after `since`, before `until`. In the form of `received_at`. */
+  since?: string;
+  until?: string;
+}
+
 /** Letters by their ids, or every letter that is in the queue now, up to a limit. */
 export type Selection = { mode: "all" } | { mode: "selected"; message_ids: readonly string[] };
 
@@ -105,8 +115,11 @@ export const mostLetters = { all: 10_000, selected: 1_000 } as const;
  */
 export interface DeadLetterQueue {
   state(): DeadLetterState;
-  /** A page of at most `limit` (1..1000) letters after `cursor`, oldest first. Takes nothing out. */
-  list(limit: number, cursor?: string): DeadLetterPage;
+  /**
+   * A page of at most `limit` (1..1000) letters after `cursor`, oldest first. With a filter it may have fewer, or none, and
+   * `has_more` nevertheless: one call looks at a bounded number of letters. Takes nothing out.
+   */
+  list(limit: number, cursor?: string, filter?: LetterFilter): DeadLetterPage;
   /** Takes the oldest `limit` (1..1000) letters out, and returns them once their removal is durable. */
   consume(limit: number): Promise<DeadLetter[]>;
   /** Takes every letter out; returns how many. */

@@ -9,6 +9,7 @@ import {
   type DeadLetterQueue,
   type DeadLetterState,
   type Discarded,
+  type LetterFilter,
   type Rejection,
   type Selection,
 } from "../core/dead-letter.ts";
@@ -39,6 +40,8 @@ const empty: Summary = { next: 1, total: 0, bytes: 0, last_received_at: null, la
 
 /** So many letters are removed in one write when they are too old. */
 const expiredAtOnce = 1_000;
+/** A page of a list looks at so many letters, as the process does nothing else meanwhile. */
+const lookedAtOnce = 10_000;
 
 /**
  * The dead letters of every pipeline, in the process's one store.
@@ -193,7 +196,7 @@ export class DeadLetters {
   queue(pipeline_id: string): DeadLetterQueue {
     return {
       state: () => this.#state(pipeline_id),
-      list: (limit, cursor) => this.#page(pipeline_id, limit, cursor),
+      list: (limit, cursor, filter) => this.#page(pipeline_id, limit, cursor, filter),
       consume: (limit) => this.#consume(pipeline_id, limit),
       purge: () => this.#purge(pipeline_id),
       discard: (selection) => this.#discard(pipeline_id, selection),
@@ -235,16 +238,21 @@ export class DeadLetters {
     };
   }
 
-  #page(pipeline_id: string, limit: number, cursor = "0"): DeadLetterPage {
+  #page(pipeline_id: string, limit: number, cursor = "0", filter: LetterFilter = {}): DeadLetterPage {
     const { end } = rangeOf(pipeline_id);
     const start: Key = [pipeline_id, Number(cursor) + 1];
-    const rows = [...this.#letters.getRange({ start, end, limit: limit + 1 })];
-    const messages = rows.slice(0, limit).map(({ key, value }) => shown(key[1], value));
-    const last = messages.at(-1);
-    const has_more = rows.length > limit;
-    return has_more && last !== undefined
-      ? { messages, next_cursor: last.message_id, has_more }
-      : { messages, has_more };
+    const messages: DeadLetter[] = [];
+    let [looked, last] = [0, 0];
+    for (const { key, value } of this.#letters.getRange({ start, end })) {
+      if (messages.length === limit || looked === lookedAtOnce)
+        return { messages, next_cursor: String(last), has_more: true };
+      // They are in the order of their times.
+      if (filter.until !== undefined && value.received_at >= filter.until) break;
+      if (isIn(filter, value)) messages.push(shown(key[1], value));
+      last = key[1];
+      looked += 1;
+    }
+    return { messages, has_more: false };
   }
 
   async #consume(pipeline_id: string, limit: number): Promise<DeadLetter[]> {
@@ -303,6 +311,11 @@ export class DeadLetters {
     }
     return letters;
   }
+}
+
+function isIn({ component, reason, since = "" }: LetterFilter, letter: StoredLetter): boolean {
+  const isOf = component === undefined || letter.component === component;
+  return isOf && (reason === undefined || letter.reason === reason) && letter.received_at >= since;
 }
 
 export function numberOf({ message_id }: DeadLetter): number {

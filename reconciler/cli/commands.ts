@@ -122,6 +122,12 @@ export const commands: readonly Command[] = [
   ),
   command("stop", "<ID>", "stop a pipeline for a time, whatever its file says", async () => (await suspension()).stop),
   command(
+    "terminate",
+    "<ID>",
+    "end a pipeline at once for a time: accepted events that are not written, and the keys of dedup, are dropped",
+    async () => (await suspension()).terminate,
+  ),
+  command(
     "resume",
     "[ID]",
     "apply changes to a pipeline, or to all, again; starts no pipeline",

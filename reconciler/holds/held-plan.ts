@@ -4,7 +4,7 @@ import { type Cause, type Change, doesSomething, isStopByOperator, placeOf } fro
 import type { NoOp, Plan, WantedState } from "../plan/change.ts";
 import { nothing, plan, withInterrupted } from "../plan/decide/index.ts";
 import type { Reason } from "../plan/reason.ts";
-import { ownHold, stopOf } from "./hold.ts";
+import { ownHold, stateIn, stopOf } from "./hold.ts";
 import type { Hold, HoldsState, StopHold } from "./hold.ts";
 
 /**
@@ -23,7 +23,7 @@ export function planWithHolds(
   const held = changes.map((change) => {
     const { pipeline_id } = change;
     const stop = stopOf(holds, pipeline_id);
-    if (stop !== undefined && isToStop(pipeline_id, actual)) return stopFirst(stop, change);
+    if (stop !== undefined && isToStop(stop, pipeline_id, actual)) return stopFirst(stop, change);
     const left = leftAlone(change, ownHold(holds, pipeline_id));
     return stop === undefined ? left : stoppedBy(stop, left);
   });
@@ -31,14 +31,18 @@ export function planWithHolds(
 }
 
 function asStopped(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline {
-  if (stopOf(holds, desired.pipeline_id) === undefined || desired.directives.state !== "Running") return desired;
-  return { ...desired, directives: { ...desired.directives, state: "Stopped" } };
+  const stop = stopOf(holds, desired.pipeline_id);
+  const { state } = desired.directives;
+  if (stop === undefined || state === "Terminated" || state === stateIn(stop)) return desired;
+  return { ...desired, directives: { ...desired.directives, state: stateIn(stop) } };
 }
 
-/** Whether it runs, is one of ours, and no change of it is under way. */
-function isToStop(pipeline_id: string, { pipelines, owned, busy }: ActualState): boolean {
+/** Whether it runs, or holds what a termination drops, is one of ours, and no change of it is under way. */
+function isToStop(stop: StopHold, pipeline_id: string, { pipelines, owned, busy }: ActualState): boolean {
   const isFree = Object.hasOwn(owned, pipeline_id) && !busy.has(pipeline_id);
-  return isFree && pipelines.get(pipeline_id)?.status === "Running";
+  const status = pipelines.get(pipeline_id)?.status;
+  const isAtRest = status === "Stopped" || status === "Failed";
+  return isFree && (status === "Running" || (stop.way === "terminate" && isAtRest));
 }
 
 /**
@@ -103,7 +107,8 @@ const ended: ReadonlySet<Cause> = new Set<Cause>(["EventsHeld", "GroupBehind", "
 function isToRunAgain({ pipeline_id, kind, cause }: Change, { pipelines, owned, busy }: ActualState): boolean {
   const entry = Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id] : undefined;
   const wasStopped = entry?.stopped === true && entry.ending !== true && !busy.has(pipeline_id);
-  if (!wasStopped || pipelines.get(pipeline_id)?.status !== "Stopped") return false;
+  const status = pipelines.get(pipeline_id)?.status;
+  if (!wasStopped || (status !== "Stopped" && status !== "Terminated")) return false;
   return kind === "refuse" ? !ended.has(cause) : kind === "no-op" && leftRunning.has(cause);
 }
 
@@ -119,10 +124,10 @@ function stopFirst(stop: StopHold, change: Change): Change {
     ...placeOf(change),
     ...(missing_secret !== undefined && { missing_secret }),
     ...nothing(),
-    kind: "stop",
+    kind: stop.way ?? "stop",
     cause: "StateWished",
     why: whyStopped(stop),
-    calls: ["stop"],
+    calls: [stop.way ?? "stop"],
   };
 }
 
@@ -132,7 +137,7 @@ function stopFirst(stop: StopHold, change: Change): Change {
  */
 function stoppedBy(stop: StopHold, change: Change): Change {
   const why = whyStopped(stop);
-  if (change.kind === "stop") return { ...change, why };
+  if (change.kind === "stop" || change.kind === "terminate") return { ...change, why };
   if (change.kind === "no-op" && change.cause === "InSync") return { ...change, cause: "StoppedByOperator", why };
   const isEnd = change.kind === "delete" || change.kind === "recreate";
   const runsForIt = isEnd
@@ -145,7 +150,8 @@ function stoppedBy(stop: StopHold, change: Change): Change {
 
 /** Who stopped it, why and until when. */
 export function whyStopped(stop: StopHold): Extract<Reason, { code: "StoppedByOperator" }> {
-  return { code: "StoppedByOperator", facts: { ...asked(stop), until: stop.until } };
+  const { until, way } = stop;
+  return { code: "StoppedByOperator", facts: { ...asked(stop), until, ...(way !== undefined && { way }) } };
 }
 
 /** Changes that the plan makes despite a suspension stay. */

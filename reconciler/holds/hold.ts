@@ -26,6 +26,13 @@ export interface Pin extends Hold {
 export interface StopHold extends Hold {
   /** ISO 8601, UTC. */
   until: string;
+  /** It is terminated, and not drained. */
+  way?: "terminate";
+}
+
+/** The state in which a stop keeps its pipeline. */
+export function stateIn({ way }: Pick<StopHold, "way">): "Stopped" | "Terminated" {
+  return way === "terminate" ? "Terminated" : "Stopped";
 }
 
 export interface HoldsState {
@@ -75,8 +82,9 @@ function isHold(value: unknown): value is Hold {
 }
 
 function isStop(value: unknown): value is StopHold {
-  const { until } = (value ?? {}) as Partial<Record<keyof StopHold, unknown>>;
-  return isHold(value) && isText(until) && !Number.isNaN(Date.parse(until));
+  const { until, way } = (value ?? {}) as Partial<Record<keyof StopHold, unknown>>;
+  const isKnown = way === undefined || way === "terminate";
+  return isHold(value) && isKnown && isText(until) && !Number.isNaN(Date.parse(until));
 }
 
 function isText(value: unknown): value is string {

@@ -90,11 +90,12 @@ export class Holds {
     return hold;
   }
 
-  /** Stops a pipeline until a time, in place of an earlier stop. Throws HoldError for a text that is too long. */
-  async stop(pipeline_id: string, { by, reason, until }: Omit<StopHold, "since">): Promise<StopHold> {
+  /** Stops or terminates a pipeline until a time, in place of an earlier stop. Throws HoldError for a text that is too long. */
+  async stop(pipeline_id: string, { by, reason, until, way }: Omit<StopHold, "since">): Promise<StopHold> {
     this.#refuseDamage();
     mustBeShort(reason);
-    const stop = { since: new Date().toISOString(), until, ...whoAndWhy(by, reason) };
+    const since = new Date().toISOString();
+    const stop = { since, until, ...(way !== undefined && { way }), ...whoAndWhy(by, reason) };
     // Those that are over are forgotten with the next one.
     await this.#change((state) => ({ ...state, stops: { ...liveStops(state), [pipeline_id]: stop } }));
     return stop;

@@ -210,9 +210,9 @@ export function placeOf({
   };
 }
 
-/** Whether a change is the stop that an operator asked for. */
+/** Whether a change is the stop, or the termination, that an operator asked for. */
 export function isStopByOperator({ kind, why }: Change): boolean {
-  return kind === "stop" && why.code === "StoppedByOperator";
+  return (kind === "stop" || kind === "terminate") && why.code === "StoppedByOperator";
 }
 
 /** Whether a change of this pipeline waits for the end of its suspension, or of its stop by an operator. */

@@ -62,7 +62,7 @@ export interface ReasonFacts {
   /** An operator's stop is over, and no file says what then. */
   StopOver: { of: Reason };
   /** `waits`: why the change that waits for the end of the stop would be made. */
-  StoppedByOperator: Suspension & { until: string; waits?: Reason };
+  StoppedByOperator: Suspension & { until: string; way?: "terminate"; waits?: Reason };
   SuspendedFileGone: Gone;
   PruneDisabled: Gone;
   /** By a file of pipelines that cannot be used, or by what is not read, and may be gone since: then it has no reason. */

@@ -132,8 +132,9 @@ export function createTelemetry(log: Log, registry: Registry) {
       log.info({ pipeline_id: pipeline_id ?? "all", by, reason }, "Suspended: nothing is changed until it is resumed.");
     },
 
-    stopped(pipeline_id: string, { by, reason, until }: StopHold): void {
-      log.warn({ pipeline_id, by, reason, until }, "An operator stops a pipeline without a commit.");
+    stopped(pipeline_id: string, { by, reason, until, way }: StopHold): void {
+      const what = way === undefined ? "stops" : "terminates";
+      log.warn({ pipeline_id, by, reason, until }, `An operator ${what} a pipeline without a commit.`);
     },
 
     resumed(pipeline_id: string | undefined, by: string | undefined): void {

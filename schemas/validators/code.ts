@@ -5,7 +5,7 @@ import type { SchemaName } from "./validators.ts";
 
 /** Stands for the check of a format. */
 const isText = () => true;
-const formats = { duration: isText, listener: isText, size: isText };
+const formats = { duration: isText, listener: isText, moment: isText, size: isText };
 
 /** A module of CommonJS: a function from the checks of formats to the validator that ajv compiles. */
 export function codeOf(name: SchemaName): string {

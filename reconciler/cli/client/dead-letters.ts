@@ -1,5 +1,5 @@
 import type { DeadLetter, DeadLetterPage, DeadLetterState, Discarded, Reprocessed } from "../../../engine/index.ts";
-import { columns, facts, type Terminal } from "../invocation/terminal.ts";
+import { columns, facts, printable, type Terminal } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -25,13 +25,46 @@ export async function deadLetterState(invocation: Invocation, id: string): Promi
 
 /** `sluice dlq list ID [CURSOR]`: a page of dead letters, oldest first. Takes nothing out. */
 export async function deadLetterList(invocation: Invocation, id: string, cursor?: string): Promise<ExitCode> {
-  const query = new URLSearchParams({ limit: invocation.settings.text("dlq_limit"), ...(cursor && { cursor }) });
-  const url = `/control/v1/pipeline/${encodeURIComponent(id)}/dlq/list?${query.toString()}`;
-  const page = (await daemonOf(invocation).get(url)) as DeadLetterPage;
+  const filter = filterOf(invocation);
+  const page = await pageOf(invocation, id, filter, cursor);
   const code = show(invocation, page, () => letterTable(page, invocation.terminal));
-  if (page.next_cursor !== undefined)
-    invocation.terminal.err(`There are more: sluice dlq list ${id} ${page.next_cursor}`);
+  if (page.next_cursor !== undefined) {
+    const flags = Object.entries(filter).map(([name, value]) => ` --${name} ${value}`);
+    invocation.terminal.err(printable(`There are more: sluice dlq list ${id} ${page.next_cursor}${flags.join("")}`));
+  }
   return code;
+}
+
+/** What the flags ask for, with times in ISO 8601. */
+function filterOf({ settings }: Invocation): Record<string, string> {
+  const [component, reason] = [settings.optional("dlq_component"), settings.optional("dlq_reason")];
+  const [since, until] = [settings.moment("dlq_since"), settings.moment("dlq_until")];
+  return {
+    ...(component !== undefined && { component }),
+    ...(reason !== undefined && { reason }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  };
+}
+
+/** A page as long as it was asked for, if there are so many: where few are as the filter says, an answer may have fewer. */
+async function pageOf(
+  invocation: Invocation,
+  id: string,
+  filter: Record<string, string>,
+  first?: string,
+): Promise<DeadLetterPage> {
+  const [daemon, most] = [daemonOf(invocation), invocation.settings.number("dlq_limit")];
+  const messages: DeadLetter[] = [];
+  for (let cursor = first; ;) {
+    const limit = String(most - messages.length);
+    const query = new URLSearchParams({ ...filter, limit, ...(cursor && { cursor }) });
+    const url = `/control/v1/pipeline/${encodeURIComponent(id)}/dlq/list?${query.toString()}`;
+    const page = (await daemon.get(url)) as DeadLetterPage;
+    messages.push(...page.messages);
+    if (page.next_cursor === undefined || messages.length >= most) return { ...page, messages };
+    cursor = page.next_cursor;
+  }
 }
 
 /** Dead letters as a table for people. */

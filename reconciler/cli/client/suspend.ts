@@ -2,7 +2,7 @@ import { userInfo } from "node:os";
 import type { Status } from "../../../engine/index.ts";
 import type { Rollback, SuspensionResult } from "../../operator.ts";
 import type { WaitingCommit } from "../../git/revision.ts";
-import type { StopHold } from "../../holds/hold.ts";
+import { stateIn, type StopHold } from "../../holds/hold.ts";
 import type { SourceChange } from "../../holds/source-change.ts";
 import type { PipelineRecord } from "../../api/routes.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
@@ -25,26 +25,38 @@ export async function suspend(invocation: Invocation, id?: string): Promise<Exit
 }
 
 /** `sluice stop ID`: stops a pipeline for a time, without a commit. */
-export async function stop(invocation: Invocation, id?: string): Promise<ExitCode> {
-  if (id === undefined) throw new CliError("expected the ID of a pipeline to stop");
+export function stop(invocation: Invocation, id?: string): Promise<ExitCode> {
+  return endFor(invocation, "stop", id);
+}
+
+/** `sluice terminate ID`: ends a pipeline at once, and drops what it holds and what no prepared batch names. */
+export function terminate(invocation: Invocation, id?: string): Promise<ExitCode> {
+  return endFor(invocation, "terminate", id);
+}
+
+async function endFor(invocation: Invocation, verb: "stop" | "terminate", id?: string): Promise<ExitCode> {
+  if (id === undefined) throw new CliError(`expected the ID of a pipeline to ${verb}`);
   const reason = invocation.settings.optional("stop_reason");
   const milliseconds = invocation.settings.duration("stop_for");
   const body = { ...asker(invocation), milliseconds, ...(reason !== undefined && { reason }) };
-  const url = pipelineUrl(id, "/stop").replace("/api/v1/", "/control/v1/");
+  const url = pipelineUrl(id, `/${verb}`).replace("/api/v1/", "/control/v1/");
   const done = (await daemonOf(invocation).post(url, body)) as SuspensionResult & { hold: StopHold };
   const until = `until ${done.hold.until}, or "sluice resume ${id}"`;
-  const text = (): string => printable(`${id} is stopped ${until}. Its file stays as it is.`);
-  return showCarriedOut(invocation, done, text, { awaited: "a turn", leftOver: () => notStopped(invocation, id) });
+  const how = verb === "stop" ? "stopped" : "terminated";
+  const text = (): string => printable(`${id} is ${how} ${until}. Its file stays as it is.`);
+  const leftOver = (): Promise<string | undefined> => notEnded(invocation, id, verb);
+  return showCarriedOut(invocation, done, text, { awaited: "a turn", leftOver });
 }
 
-/** What a pipeline that should be stopped is, where it is not. */
-async function notStopped(invocation: Invocation, id: string): Promise<string | undefined> {
+/** What a pipeline that should be stopped or terminated is, where it is not. */
+async function notEnded(invocation: Invocation, id: string, verb: "stop" | "terminate"): Promise<string | undefined> {
   // Other commands that ask the daemon load nothing of the engine.
   const { isAtRest } = await import("../../../engine/language.ts");
   const records = (await daemonOf(invocation).get("/api/v1/pipeline")) as PipelineRecord[];
   const status = records.find(({ pipeline_id }) => pipeline_id === id)?.status;
-  if (status === undefined || isAtRest(status as Status)) return undefined;
-  return `It is not stopped yet, but ${status}: "sluice get ${id}" says why.`;
+  const isEnded = verb === "stop" ? isAtRest(status as Status) : status === "Terminated";
+  if (status === undefined || isEnded) return undefined;
+  return `It is not ${verb === "stop" ? "stopped" : "terminated"} yet, but ${status}: "sluice get ${id}" says why.`;
 }
 
 /** `sluice resume [ID]`: the reconciler applies the files again. */
@@ -54,7 +66,8 @@ export async function resume(invocation: Invocation, id?: string): Promise<ExitC
     const { since, by, reason } = done.hold;
     const who = by === undefined ? "" : ` by ${by}`;
     const why = reason === undefined ? "" : `: ${reason}`;
-    const what = "until" in done.hold ? "stopped" : "suspended";
+    const hold = done.hold as Partial<StopHold>;
+    const what = hold.until === undefined ? "suspended" : stateIn(hold).toLowerCase();
     return printable(`${id ?? "Everything"} is resumed. It was ${what} since ${since}${who}${why}`);
   };
   const waiting = id === undefined ? ({ awaited: "the files" } as const) : ({ awaited: "a turn", only: id } as const);

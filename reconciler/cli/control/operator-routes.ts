@@ -28,6 +28,10 @@ export function addOperatorRoutes(app: Express, operator: OperatorVerbs): void {
     answered((req) => operator.stop(idOf(req) ?? "", millisecondsOf(req), askerOf(req))),
   );
   app.post(
+    "/control/v1/pipeline/:id/terminate",
+    answered((req) => operator.stop(idOf(req) ?? "", millisecondsOf(req), askerOf(req), "terminate")),
+  );
+  app.post(
     "/control/v1/approve",
     answered((req) => operator.approve(askerOf(req), textOf(req, "commit"))),
   );

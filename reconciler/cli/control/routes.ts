@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import express from "express";
 import type { ErrorRequestHandler, Express, Request } from "express";
-import { mostLetters, type Engine, type Selection } from "../../../engine/index.ts";
+import { mostLetters, type Engine, type LetterFilter, type Selection } from "../../../engine/index.ts";
 import { ApiError, errorBody, sendError } from "../../api/http/api-error.ts";
 import { pageOf } from "../../api/http/page.ts";
 import { readRoutes } from "../../api/routes.ts";
@@ -32,7 +32,7 @@ export function controlApi(sources: ControlSources): Express {
   });
   app.get("/control/v1/pipeline/:id/dlq/list", (req, res) => {
     const { limit, cursor } = pageOf(req.query);
-    res.json(engine.deadLetters(idOf(req)).list(limit, cursor));
+    res.json(engine.deadLetters(idOf(req)).list(limit, cursor, filterOf(req.query)));
   });
   app.post("/control/v1/pipeline/:id/dlq/consume", (req, res) =>
     engine
@@ -90,6 +90,26 @@ function selectionOf(req: Request): Selection {
     throw new ApiError(422, "unprocessable_entity", `body: expected ${expected}`);
   }
   return { mode, message_ids };
+}
+
+/** `component`, `reason`, and the times `since` and `until` (docs/operations.md, Dead letters). */
+function filterOf(query: Request["query"]): LetterFilter {
+  const { component, reason } = query;
+  const [since, until] = [timeOf(query, "since"), timeOf(query, "until")];
+  return {
+    ...(typeof component === "string" && { component }),
+    ...(typeof reason === "string" && { reason }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  };
+}
+
+function timeOf(query: Request["query"], name: string): string | undefined {
+  const text = query[name];
+  if (text === undefined) return undefined;
+  const time = typeof text === "string" ? Date.parse(text) : NaN;
+  if (!Number.isNaN(time)) return new Date(time).toISOString();
+  throw new ApiError(422, "unprocessable_entity", `${name}: expected a time in ISO 8601, such as 2026-01-31T12:00:00Z`);
 }
 
 function questionOf(req: Request): { query: string; format?: string } {

@@ -3,7 +3,7 @@ import schema from "../../../schemas/sluice-config.schema.json" with { type: "js
 import { parseDuration, parseQuantity } from "../../../schemas/index.ts";
 import { nearest } from "../../language/problem.ts";
 import { CliError } from "./cli-error.ts";
-import { type Found, parseListener, Settings } from "./settings.ts";
+import { type Found, parseListener, parseMoment, Settings } from "./settings.ts";
 import { printable } from "./terminal.ts";
 import type { FileEntry } from "./settings-file.ts";
 import {
@@ -44,6 +44,7 @@ const formats = {
   duration: (text: string) => parseDuration(text) !== undefined,
   size: (text: string) => parseQuantity(text) !== undefined,
   listener: (text: string) => parseListener(text) !== undefined,
+  moment: (text: string) => parseMoment(text, 0) !== undefined,
 };
 
 /** Whether a value fits its setting. */

@@ -1,4 +1,4 @@
-import { durationMs, quantityBytes } from "../../../schemas/index.ts";
+import { durationMs, parseDuration, quantityBytes } from "../../../schemas/index.ts";
 import type { SettingName, SettingValue } from "./settings-table.ts";
 
 /** A setting with the place that it came from. */
@@ -54,6 +54,12 @@ export class Settings {
     return durationMs(this.text(name));
   }
 
+  /** A moment, in ISO 8601; undefined where none is given. */
+  moment(name: SettingName): string | undefined {
+    const text = this.optional(name);
+    return text === undefined ? undefined : parseMoment(text, Date.now());
+  }
+
   /** A size, in bytes. */
   size(name: SettingName): number {
     return quantityBytes(this.text(name));
@@ -72,6 +78,13 @@ export class Settings {
 /** A mapping has no text of its own. */
 export function textOf(value: SettingValue | undefined): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A time in ISO 8601, or how long before `now` it was, as a time in ISO 8601; undefined for anything else. */
+export function parseMoment(text: string, now: number): string | undefined {
+  const ago = parseDuration(text);
+  const time = ago === undefined ? (/^\d{4}-/.test(text) ? Date.parse(text) : NaN) : now - Number(ago) / 1e6;
+  return Number.isNaN(time) ? undefined : new Date(time).toISOString();
 }
 
 /** Where to listen; port 0 is a free one. */

@@ -62,9 +62,9 @@ const sentences: Sentences = {
   SuspendedByFile: ({ waits }) => `x-sluice.suspend is true: it is left as it is${waitingText(waits)}`,
   SuspendedByOperator: ({ pipeline_id, waits, ...suspension }) =>
     `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"${waitingText(waits)}`,
-  StoppedByOperator: ({ until, waits, ...stop }) => {
+  StoppedByOperator: ({ until, way, waits, ...stop }) => {
     const later = waits === undefined ? "" : `; then, as it has to run for that: ${reasonText(waits)}`;
-    return `stopped by ${operatorText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
+    return `${way === undefined ? "stopped" : "terminated"} by ${operatorText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
   },
   StopOver: ({ of }) => `it runs again, as the stop by an operator is over; ${reasonText(of)}`,
   SuspendedFileGone: ({ file }) =>

@@ -224,6 +224,18 @@ describe("for people", () => {
     expect([next.out.split("\n").at(-1), next.err]).toEqual([expect.stringMatching(/^2 .*\{"id":2\}$/), ""]);
   });
 
+  test("dlq list asks for a component, a reason and a time, and says so for the next page", async () => {
+    const flags = ["--component", "sink", "--reason", "x", "--since", "2026-01-01", "--until", "1h"];
+    const { code, err } = await sluice("dlq", "list", "orders", "--limit", "1", ...flags);
+    expect(code).toBe(0);
+    expect(err).toMatch(
+      /^There are more: sluice dlq list orders 1 --component sink --reason x --since 2026-01-01T00:00:00.000Z --until 20\d\d-/,
+    );
+    const wrong = await sluice("dlq", "list", "orders", "--component", "kafka", "--since", "yesterday");
+    expect(wrong.err).toContain('--since: expected a time in ISO 8601, or how long ago, such as "2h"');
+    expect(wrong.err).toMatch(/--component: expected .*otlp-receiver/);
+  });
+
   test("token rotate prints the new token alone", async () => {
     const { out, err } = await sluice("token", "rotate", "orders");
     expect([out, err]).toEqual([

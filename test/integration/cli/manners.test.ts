@@ -157,6 +157,7 @@ const succeeding: Readonly<Record<string, () => string[]>> = {
   reconcile: () => [],
   suspend: () => [],
   stop: () => ["orders"],
+  terminate: () => ["orders"],
   resume: () => [],
   approve: () => [],
   rollback: () => ["0123456"],
@@ -185,6 +186,7 @@ const failing: Readonly<Record<string, () => string[]>> = {
   import: () => ["--from", join(folder, "none.yaml")],
   init: () => [join(folder, "v2.yaml")],
   stop: () => ["orders", "--for", "soon"],
+  terminate: () => ["orders", "--for", "soon"],
   completion: () => ["tcsh"],
 };
 

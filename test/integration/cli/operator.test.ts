@@ -187,6 +187,28 @@ describe("sluice approve", () => {
   });
 });
 
+describe("sluice terminate", () => {
+  test("ends a pipeline for a time without a commit, also one that is stopped, and resume ends that", async () => {
+    const ended = await sluice("terminate", "orders", "--reason", "its events are not wanted", "--wait");
+    expect(ended.out).toMatch(
+      /^orders is terminated until 2.*Z, or "sluice resume orders"\. Its file stays as it is\.$/m,
+    );
+    expect([ended.code, world.engine.get("orders").status]).toEqual([0, "Terminated"]);
+    expect(world.engine.calls.at(-1)).toBe("terminate orders");
+    expect((await sluice("reconcile", "--wait")).out).toMatch(
+      /orders: StoppedByOperator: it is Terminated; terminated by the operator ada since .*: its events are not wanted; it runs again at/,
+    );
+    expect((await sluice("resume", "orders", "--wait")).out).toMatch(
+      /^orders is resumed\. It was terminated since .* by ada: its events/,
+    );
+    expect(world.engine.get("orders").status).toBe("Running");
+    await sluice("stop", "orders", "--wait");
+    await sluice("terminate", "orders", "--wait");
+    expect(world.engine.get("orders").status).toBe("Terminated");
+    expect((await sluice("terminate")).code).not.toBe(0);
+  });
+});
+
 describe("sluice stop", () => {
   test("stops a pipeline for a time without a commit, and resume ends that", async () => {
     const stopped = await sluice("stop", "orders", "--for", "2h", "--reason", "the table is full");

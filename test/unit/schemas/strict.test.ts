@@ -14,7 +14,7 @@ const keywords = [
 ].flat();
 
 const strict = (): Ajv => {
-  const formats = { duration: true, listener: true, size: true } as const;
+  const formats = { duration: true, listener: true, moment: true, size: true } as const;
   const loose = { strictRequired: false, allowUnionTypes: true, discriminator: true };
   return new Ajv({ strict: true, ...loose, keywords, formats, logger: false });
 };

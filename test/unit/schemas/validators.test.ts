@@ -17,6 +17,7 @@ const formats: Formats = {
   duration: (text) => parseDuration(text) !== undefined,
   size: (text) => parseQuantity(text) !== undefined,
   listener: (text) => text.includes(":"),
+  moment: (text) => text.startsWith("2"),
 };
 
 /** The validator of the built program. */

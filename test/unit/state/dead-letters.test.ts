@@ -51,6 +51,46 @@ const added = (letters: DeadLetters, ...rejections: Rejection[]): Promise<void> 
 const bytesOf = (letters: DeadLetters): number => letters.queue(id).state().bytes;
 const oneBytes = letterBytes(rejection(1));
 
+const positions = (page: { messages: { position: number }[] }): number[] =>
+  page.messages.map(({ position }) => position);
+
+describe("a list", () => {
+  test("has those of a component, with a reason, and of a time; its cursor goes on", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const letters = lettersWith();
+    const all: Partial<Rejection>[] = [{}, { component: "sink", reason: "x" }, { reason: "x" }, { component: "sink" }];
+    for (const [index, fields] of all.entries()) {
+      vi.setSystemTime(Date.parse("2026-01-01T00:00:00Z") + index * 1_000);
+      await added(letters, { ...rejection(2 * index), ...fields }, { ...rejection(2 * index + 1), ...fields });
+    }
+    const queue = letters.queue(id);
+    expect(positions(queue.list(10, undefined, { component: "sink" }))).toEqual([2, 3, 6, 7]);
+    expect(positions(queue.list(10, undefined, { reason: "x" }))).toEqual([2, 3, 4, 5]);
+    expect(positions(queue.list(10, undefined, { component: "sink", reason: "x" }))).toEqual([2, 3]);
+    const [since, until] = ["2026-01-01T00:00:01.000Z", "2026-01-01T00:00:03.000Z"];
+    expect(positions(queue.list(10, undefined, { since, until }))).toEqual([2, 3, 4, 5]);
+    const first = queue.list(3, undefined, { component: "sink" });
+    expect([positions(first), first.has_more]).toEqual([[2, 3, 6], true]);
+    expect(queue.list(3, first.next_cursor, { component: "sink" })).toMatchObject({
+      messages: [{ position: 7 }],
+      has_more: false,
+    });
+    expect(queue.list(8)).toMatchObject({ has_more: false });
+  });
+
+  test("looks at a bounded number of letters at once, and its cursor goes on behind them", async () => {
+    const letters = lettersWith();
+    await added(letters, ...Array.from({ length: 10_001 }, (_, at) => rejection(at, 1)), {
+      ...rejection(77),
+      component: "sink",
+    });
+    const queue = letters.queue(id);
+    const first = queue.list(1, undefined, { component: "sink" });
+    expect(first).toEqual({ messages: [], next_cursor: "10000", has_more: true });
+    expect(positions(queue.list(1, first.next_cursor, { component: "sink" }))).toEqual([77]);
+  });
+});
+
 describe("bytes", () => {
   test("grow and shrink with the letters, and are kept", async () => {
     const letters = lettersWith();
