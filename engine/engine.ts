@@ -68,6 +68,7 @@ export class Engine {
       pipelines: () => registry.list().map(({ pipeline_id }) => pipeline_id),
       deadLetters: (pipeline_id) => letters.queue(pipeline_id).state(),
       stream: (pipeline_id) => (streams.has(pipeline_id) ? streams.state(pipeline_id) : undefined),
+      freshness: (pipeline_id) => this.#views.freshness(pipeline_id),
     });
     this.#views = new PipelineViews({ registry, journal, letters, streams, recorder });
     this.#storage = new PipelineStorage({

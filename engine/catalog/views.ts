@@ -1,6 +1,6 @@
 import { consumerGroup } from "../core/names.ts";
 import type { PipelineHealth, PipelineView } from "../core/pipeline-view.ts";
-import { hasConsumerGroup } from "../sources/registry.ts";
+import { hasConsumerGroup, isPushed } from "../sources/registry.ts";
 import type { DeadLetters } from "../state/dead-letters.ts";
 import type { StoreJournal } from "../state/journal.ts";
 import type { Streams } from "../streams/streams.ts";
@@ -41,6 +41,7 @@ export class PipelineViews {
     const { counters, pause, at_least_once, profile_remark, keys, join, source, foreign_members, refusals } =
       recorder.observed(pipeline_id);
     const stream = streams.state(pipeline_id);
+    const freshness_seconds = this.freshness(pipeline_id);
     return {
       pipeline_id,
       pipeline_name: config.name,
@@ -51,6 +52,8 @@ export class PipelineViews {
       ...(profile_remark !== undefined && { profile_remark }),
       ...(refusals.shown !== undefined && { refused_senders: refusals.shown }),
       ...(stream !== undefined && { stream }),
+      ...(freshness_seconds !== undefined && { freshness_seconds }),
+      rows_per_second: recorder.observed(pipeline_id).rate.perSecond,
       pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys !== undefined && { keys }),
@@ -64,6 +67,38 @@ export class PipelineViews {
     };
   }
 
+  /** See `PipelineHealth.freshness_seconds`. */
+  freshness(pipeline_id: string): number | undefined {
+    const { config } = this.#options.registry.get(pipeline_id);
+    const ages = [
+      isPushed(config) ? this.#ageInStream(pipeline_id) : this.#ageInTopics(pipeline_id),
+      ...(config.join === undefined ? [] : [this.#ageInJoin(pipeline_id)]),
+    ];
+    const known = ages.filter((age) => age !== undefined);
+    return known.length === ages.length ? Math.max(...known) : undefined;
+  }
+
+  #ageInStream(pipeline_id: string): number | undefined {
+    const { streams } = this.#options;
+    if (streams.state(pipeline_id) === undefined) return undefined;
+    return secondsSince(streams.oldest(pipeline_id));
+  }
+
+  /** An event that was not written when the lag was reported is older by now. */
+  #ageInTopics(pipeline_id: string): number | undefined {
+    const { source, source_at } = this.#options.recorder.observed(pipeline_id);
+    if (source?.lag === 0) return 0;
+    if (source?.lag_seconds === undefined) return undefined;
+    return source.lag_seconds + (performance.now() - source_at) / 1000;
+  }
+
+  #ageInJoin(pipeline_id: string): number | undefined {
+    const { journal, recorder } = this.#options;
+    const { oldest_row, join } = recorder.observed(pipeline_id);
+    const isKnown = join !== undefined || journal.waitingRows(pipeline_id) === 0;
+    return isKnown ? secondsSince(oldest_row) : undefined;
+  }
+
   /** What is known of a source with a consumer group that has read nothing yet: it has no offset to commit, and its lag is unknown. */
   #unread(pipeline_id: string): Pick<PipelineHealth, "source"> {
     const { registry, journal } = this.#options;
@@ -72,6 +107,11 @@ export class PipelineViews {
       Object.keys(journal.progress(pipeline_id).positions).length + journal.pendingCount(pipeline_id) === 0;
     return isUnread ? { source: { partitions: 0, uncommitted: 0 } } : {};
   }
+}
+
+/** Of a time in milliseconds since the epoch; 0 for none. */
+function secondsSince(time: number | undefined): number {
+  return time === undefined ? 0 : Math.max(0, Date.now() - time) / 1000;
 }
 
 /** Config and options are those of the registry: they are frozen, so that no copy is needed. */

@@ -51,6 +51,13 @@ export interface PipelineHealth {
   refused_senders?: RefusedSenders;
   /** Absent while it cannot be opened: what it holds is not known then. */
   stream?: BoundedStreamState;
+  /**
+   * Seconds since the oldest event came that is neither a row nor settled otherwise; 0 where none waits. Of Kafka by the
+   * timestamps of the messages (see `lag_seconds`), of rows of a join since they were joined. Absent where it is not known.
+   */
+  freshness_seconds?: number;
+  /** Rows that it has written a second, over the last ten seconds. */
+  rows_per_second: number;
   /** Batches that are prepared and not yet committed. */
   pending_batches: number;
   dead_letters: DeadLetterState;

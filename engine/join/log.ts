@@ -169,6 +169,11 @@ export class JoinLog {
     return this.#rows.count;
   }
 
+  /** See `UnsettledRows.oldest`. */
+  get oldestRow(): number | undefined {
+    return this.#rows.oldest;
+  }
+
   /** Bytes of its files. */
   get bytes(): number {
     return this.#segments.reduce((sum, { end }) => sum + end, 0);
@@ -295,7 +300,7 @@ export class JoinLog {
         this.#remember(token, number);
         if (!isMoved) this.#time = clock;
         if (rowEnds.length === 0) continue;
-        this.#rows.add({ segment: number, offset: next.value.offset, first, count: rowEnds.length });
+        this.#rows.add({ segment: number, offset: next.value.offset, first, count: rowEnds.length, clock });
       }
     }
     this.#rows.reach(trimmed + 1);
@@ -310,7 +315,7 @@ export class JoinLog {
       this.#pending.add(token);
     }
     if (rowEnds.length === 0) return;
-    this.#rows.add({ segment, offset, first, count: rowEnds.length });
+    this.#rows.add({ segment, offset, first, count: rowEnds.length, clock });
     const rowsAt = headLengthOf(bytes)!;
     this.#rows.keep({ first, clock, places: placesOf(rowsAt, rowEnds), bytes });
   }

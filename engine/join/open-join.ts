@@ -184,10 +184,12 @@ export class OpenJoin {
     this.#reporting = undefined;
     const { rows, left, right } = this.#since;
     this.#since = { rows: 0, left: 0, right: 0 };
+    const { oldestRow } = join;
     this.#options.telemetry.joined({
       pipeline_id: this.#options.pipeline_id,
       rows,
       waiting: join.waitingRows,
+      ...(oldestRow !== undefined && { oldest: oldestRow }),
       memory: join.memory,
       storage: join.bytes,
       left: { ...join.held("left"), unmatched: left },

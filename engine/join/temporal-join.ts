@@ -122,6 +122,11 @@ export class TemporalJoin {
     return this.#log.unsettledRows;
   }
 
+  /** When the oldest of them was made, in milliseconds since the epoch; undefined where there is none. */
+  get oldestRow(): number | undefined {
+    return this.#log.oldestRow;
+  }
+
   /**
    * Makes the step of a batch, whose events are in `body`; does nothing where it is durable already. Throws errors of the
    * disk: the same call may be repeated then.

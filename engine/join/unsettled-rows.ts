@@ -9,6 +9,8 @@ export interface RowPart {
   /** The sequence of its first row. */
   first: number;
   count: number;
+  /** The batch clock of its step, in milliseconds since the epoch. */
+  clock: number;
 }
 
 /** Rows of one part. */
@@ -44,6 +46,11 @@ export class UnsettledRows {
 
   get count(): number {
     return this.#parts.reduce((sum, { first, count }) => sum + count - Math.max(0, this.#settled - first + 1), 0);
+  }
+
+  /** When the oldest was made, by the batch clock; undefined where there is none. */
+  get oldest(): number | undefined {
+    return this.#parts[0]?.clock;
   }
 
   /** The segments that hold them. */

@@ -4,6 +4,7 @@ import { quantityBytes } from "../../schemas/quantity.ts";
 import type { Disk } from "../core/disk.ts";
 import { EngineError } from "../core/errors.ts";
 import type { BoundedStreamState, Stream, StreamLimits } from "../core/stream.ts";
+import { ArrivalTimes } from "./arrival-times.ts";
 import { EmbeddedStream } from "./embedded/embedded-stream.ts";
 import { type SegmentSizes } from "./embedded/stream-files.ts";
 import { makeFolders } from "../state/durable-files.ts";
@@ -29,6 +30,7 @@ export class Streams {
   readonly #log: Log;
   readonly #options: StreamsOptions;
   readonly #streams = new Map<string, Stream>();
+  readonly #times = new Map<string, ArrivalTimes>();
   /** Pipelines whose stream could not be opened. */
   readonly #closed = new Set<string>();
   /** Called with the newest durable sequence of a pipeline's stream. */
@@ -59,15 +61,21 @@ export class Streams {
     if (this.#streams.has(pipeline_id)) return;
     const { maxBytes = Infinity, sizes, patience } = this.#options;
     const { max_bytes, max_msgs } = limitsOf(config);
+    let times = new ArrivalTimes();
     try {
       const stream = await EmbeddedStream.open(this.#disk, this.folder(pipeline_id), {
         limits: { max_bytes: Math.min(max_bytes, maxBytes), max_msgs },
         trimmed,
-        onAppended: (last) => this.onAppended(pipeline_id, last),
+        onAppended: (last) => {
+          times.came(last, Date.now());
+          this.onAppended(pipeline_id, last);
+        },
         onStuck: (error) => this.#stuck(pipeline_id, error),
         ...(sizes !== undefined && { sizes }),
         ...(patience !== undefined && { patience }),
       });
+      times = new ArrivalTimes(await stream.arrivals());
+      this.#times.set(pipeline_id, times);
       this.#streams.set(pipeline_id, stream);
       this.#closed.delete(pipeline_id);
     } catch (error) {
@@ -118,6 +126,12 @@ export class Streams {
     if (stream === undefined) return { messages: 0, bytes: 0, first: 1, last: 0 };
     const { state, maxBytes } = stream;
     return maxBytes === Infinity ? state : { ...state, max_bytes: maxBytes };
+  }
+
+  /** When the oldest event came that a pipeline's stream holds, in milliseconds since the epoch; undefined where it holds none. */
+  oldest(pipeline_id: string): number | undefined {
+    const stream = this.#streams.get(pipeline_id);
+    return stream && this.#times.get(pipeline_id)?.oldestAfter(stream.state.first - 1);
   }
 
   get(pipeline_id: string): Stream {
@@ -207,6 +221,7 @@ export class Streams {
       ?.close()
       .catch(() => undefined);
     this.#streams.delete(pipeline_id);
+    this.#times.delete(pipeline_id);
     this.#closed.delete(pipeline_id);
     try {
       await this.#disk.rm(join(this.#root, pipeline_id));

@@ -11,10 +11,15 @@ interface Holdings {
   deadLetters: (pipeline_id: string) => DeadLetterState;
   /** Undefined for a pipeline without a stream, and where that could not be opened. */
   stream: (pipeline_id: string) => BoundedStreamState | undefined;
+  /** See `PipelineHealth.freshness_seconds`. */
+  freshness: (pipeline_id: string) => number | undefined;
 }
 
 /** The metrics of what each pipeline holds on disk, and of its bounds. They are read at each scrape. */
-export function exposeHoldings(registry: Registry, { pipelines, deadLetters, stream, freeBytes }: Holdings): void {
+export function exposeHoldings(
+  registry: Registry,
+  { pipelines, deadLetters, stream, freshness, freeBytes }: Holdings,
+): void {
   exposeDisk(registry, freeBytes);
   const gauge = (name: string, help: string, valueOf: (pipeline_id: string) => number | undefined): void => {
     const made: Gauge<"pipeline_id"> = new Gauge({
@@ -31,6 +36,11 @@ export function exposeHoldings(registry: Registry, { pipelines, deadLetters, str
       },
     });
   };
+  gauge(
+    "sluice_pipeline_freshness_seconds",
+    "Age of the oldest event that is not yet a row; 0 where none waits.",
+    freshness,
+  );
   gauge("sluice_dead_letters_held", "Dead letters in the queue.", (id) => deadLetters(id).total_messages);
   gauge(
     "sluice_dead_letters_held_max",

@@ -230,8 +230,9 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     for (const where of ["memory", "disk"]) this.metrics.keyBytes.remove({ pipeline_id, where });
   }
 
-  joined({ pipeline_id, rows, left, right, waiting, memory, storage }: EventOf<"joined">): void {
+  joined({ pipeline_id, rows, left, right, waiting, oldest, memory, storage }: EventOf<"joined">): void {
     const observed = this.observed(pipeline_id);
+    observed.oldest_row = oldest;
     const held = { left: heldOf(left), right: heldOf(right), waiting, memory, storage };
     observed.join = held;
     observed.counters.rows_joined += rows;
@@ -253,7 +254,9 @@ export class Recorder extends IntakeRecorder implements Telemetry {
 
   /** A pipeline was terminated: its join buffers nothing. */
   joinDropped(pipeline_id: string): void {
-    delete this.observed(pipeline_id).join;
+    const observed = this.observed(pipeline_id);
+    delete observed.join;
+    observed.oldest_row = undefined;
     for (const side of ["left", "right"]) {
       this.metrics.joinEvents.set({ pipeline_id, side }, 0);
       this.metrics.joinEventBytes.set({ pipeline_id, side }, 0);

@@ -184,6 +184,7 @@ class SourceRecorder implements Pick<
     this.#transactions(pipeline_id, observed.source?.open_transactions, source.open_transactions);
     this.#throttling(pipeline_id, observed.source?.throttled_by, source.throttled_by);
     observed.source = source;
+    observed.source_at = performance.now();
     this.metrics.uncommitted.set({ pipeline_id }, source.uncommitted);
     setIfKnown(this.metrics.lag, pipeline_id, source.lag);
     setIfKnown(this.metrics.lagSeconds, pipeline_id, source.lag_seconds);
@@ -260,6 +261,10 @@ class Observed {
   keys?: KeysHeld;
   join?: JoinHeld;
   source?: SourceLag;
+  /** When that was reported, by the monotonic clock in milliseconds. */
+  source_at = 0;
+  /** When the oldest row of its join was made that waits for the table, in milliseconds since the epoch. */
+  oldest_row: number | undefined;
   /** The series of the lag of its partitions, by topic and partition. */
   partition_lags = new Map<
     string,

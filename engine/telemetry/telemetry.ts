@@ -129,6 +129,8 @@ export interface Telemetry {
 /** One report of a join: `rows` and `unmatched` are since the last one. */
 export interface JoinReport extends Omit<JoinHeld, "left" | "right"> {
   rows: number;
+  /** When the oldest row was made that waits, in milliseconds since the epoch; absent where none does. */
+  oldest?: number;
   left: JoinHeld["left"] & { unmatched: number };
   right: JoinHeld["right"] & { unmatched: number };
 }

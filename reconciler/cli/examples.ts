@@ -42,7 +42,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice export pipelines --server http://127.0.0.1:8081",
   ],
   init: ["sluice init my-pipelines"],
-  get: ["sluice get", "sluice get orders --output yaml", "sluice get --watch --timeout 10m"],
+  get: ["sluice get", "sluice get --wide", "sluice get orders --output yaml", "sluice get --watch --timeout 10m"],
   health: ["sluice health", "sluice health orders --output json"],
   info: ["sluice info --output json"],
   reconcile: ["sluice reconcile", "sluice reconcile --wait --timeout 2m"],

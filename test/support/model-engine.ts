@@ -121,6 +121,7 @@ export class ModelEngine implements AppliedEngine {
       pipeline_id,
       pipeline_name: config.name,
       overall_status: status,
+      rows_per_second: 0,
       ...(failure !== undefined && { failure }),
       ...(paused !== undefined && { paused }),
       ...(at_least_once !== undefined && { at_least_once }),

@@ -9,7 +9,8 @@ import type { Front, Stream, StreamLimits, StreamState } from "../../core/stream
 import { makeFolders } from "../../state/durable-files.ts";
 import { DurableMark } from "../../state/durable-mark.ts";
 import { storageError } from "../../state/storage-error.ts";
-import { frontBefore } from "./find.ts";
+import type { Arrival } from "../arrival-times.ts";
+import { arrivalsIn, frontBefore } from "./find.ts";
 import { frameSize } from "./frame.ts";
 import { DiskRoom, refusalOf, Unwritten } from "./limits.ts";
 import { LeftoverFile, UncertainWrite } from "./segment-file.ts";
@@ -158,6 +159,11 @@ export class EmbeddedStream implements Stream {
 
   olderThan(time: number): Promise<Front> {
     return frontBefore(this.#folder, this.#files.segments, time);
+  }
+
+  /** See `arrivalsIn`. */
+  arrivals(): Promise<Arrival[]> {
+    return arrivalsIn(this.#folder, this.#files.segments);
   }
 
   get state(): StreamState {

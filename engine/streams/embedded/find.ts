@@ -1,5 +1,6 @@
 import { EngineError } from "../../core/errors.ts";
 import type { Front } from "../../core/stream.ts";
+import type { Arrival } from "../arrival-times.ts";
 import type { Frame } from "./frame.ts";
 import { FrameWalk } from "./frame-walk.ts";
 import type { SegmentList } from "./segment-list.ts";
@@ -24,6 +25,25 @@ export async function frontBefore(folder: Folder, segments: SegmentList, time: n
     if (upTo < segment.last) break;
   }
   return { count: countUpTo(segments, last), last };
+}
+
+/** When the events that a stream holds were received, as far as its indexes tell: the first of each part, or one before it. */
+export async function arrivalsIn(folder: Folder, segments: SegmentList): Promise<Arrival[]> {
+  const { trimmed } = segments;
+  const held = segments.all.filter(({ first, last }) => last > trimmed && last >= first);
+  const [oldest] = held;
+  if (oldest === undefined) return [];
+  let { receivedAt: time } = await frameHolding(folder, oldest, Math.max(oldest.first, trimmed + 1));
+  const arrivals: Arrival[] = [];
+  for (const { last: end, frameIndex } of held) {
+    for (const [place, newest] of frameIndex.newest.entries()) {
+      const last = (frameIndex.firsts[place + 1] ?? end + 1) - 1;
+      if (last <= trimmed) continue;
+      arrivals.push({ last, time });
+      time = newest;
+    }
+  }
+  return arrivals;
 }
 
 /** The last event of a segment up to which all are settled, or were received before `time`. */

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { dump } from "js-yaml";
+import type { PipelineHealth } from "../../../engine/index.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import type { PipelineRecord } from "../../api/routes.ts";
 import { printPlan } from "../../plan/render/index.ts";
 import type { PipelineStatus, ReconcileSnapshot, TimedCondition } from "../../status/status.ts";
 import { type ControlClient, daemonOf, pipelineUrl, RefusedError } from "../control/client.ts";
 import { documentOf, type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
+import { CliError } from "../invocation/cli-error.ts";
 import { columns, facts, printable, printableLines } from "../invocation/terminal.ts";
 
 /** Digits of a commit in the table. */
@@ -16,13 +18,18 @@ const watchEvery = 2_000;
 /** `sluice get [ID]`: the source and all pipelines, with what keeps them from being ready; or one, with its file. */
 export async function get(invocation: Invocation, id?: string): Promise<ExitCode> {
   const daemon = daemonOf(invocation);
-  if (id === undefined) return invocation.settings.isOn("watch") ? watch(invocation, daemon) : list(invocation, daemon);
+  const [isWatched, isWide] = [invocation.settings.isOn("watch"), invocation.settings.isOn("get_wide")];
+  if (isWide && (isWatched || id !== undefined))
+    throw new CliError(`--wide is for the list of all pipelines: leave out ${isWatched ? "--watch" : "the ID"}`);
+  if (id === undefined) return isWatched ? watch(invocation, daemon) : list(invocation, daemon);
   const snapshot = await snapshotOf(daemon);
   const status = snapshot.pipelines.find(({ pipeline_id }) => pipeline_id === id);
   const config = await configOf(daemon, id, status !== undefined);
+  const health = config && ((await daemon.get(pipelineUrl(id, "/health"))) as PipelineHealth);
   return show(invocation, { ...config, ...(status && { reconcile: status }) }, () => {
     // A comment above the file, so that all of it is YAML.
-    const head = status === undefined ? [] : statusLines(status).map((line) => `# ${printable(line)}`.trimEnd());
+    const head =
+      status === undefined ? [] : statusLines(status, health).map((line) => `# ${printable(line)}`.trimEnd());
     const file = config === undefined ? [] : [dump(config, { lineWidth: 120 }).trimEnd()];
     return [...head, ...file].join("\n");
   });
@@ -46,8 +53,46 @@ export async function snapshotOf(daemon: ControlClient): Promise<ReconcileSnapsh
 async function list(invocation: Invocation, daemon: ControlClient): Promise<ExitCode> {
   const [records, snapshot] = await seen(daemon);
   const found = new Map(snapshot.pipelines.map((one) => [one.pipeline_id, one]));
-  const all = records.map((record) => ({ ...record, reconcile: found.get(record.pipeline_id) }));
-  return show(invocation, all, () => columns(headings, rowsOf(records, snapshot), invocation.terminal));
+  const health = invocation.settings.isOn("get_wide") ? await healthOfAll(daemon) : undefined;
+  const all = records.map((record) => {
+    const { pipeline_id } = record;
+    return { ...record, reconcile: found.get(pipeline_id), ...(health && { health: health.get(pipeline_id) }) };
+  });
+  return show(invocation, all, () => {
+    const rows = rowsOf(records, snapshot);
+    if (health === undefined) return columns(headings, rows, invocation.terminal);
+    const wide = rows.map((row) => beforeMessage(row, figuresOf(health.get(row[0]!))));
+    return columns(beforeMessage(headings, figures), wide, invocation.terminal);
+  });
+}
+
+async function healthOfAll(daemon: ControlClient): Promise<Map<string, PipelineHealth>> {
+  const all = (await daemon.get("/control/v1/health")) as PipelineHealth[];
+  return new Map(all.map((one) => [one.pipeline_id, one]));
+}
+
+const figures = ["ROWS/S", "WAITS", "FRESHNESS", "DEAD LETTERS"];
+
+/** A row of the table with more cells before its last one, which is the longest. */
+function beforeMessage(row: readonly string[], more: readonly string[]): string[] {
+  return [...row.slice(0, -1), ...more, row.at(-1)!];
+}
+
+/** `WAITS`: the events of its stream, or the offsets of its topics, that are not settled. */
+function figuresOf(one: PipelineHealth | undefined): string[] {
+  if (one === undefined) return figures.map(() => "");
+  const waits = one.source === undefined ? one.stream?.messages : one.source.lag;
+  return [
+    String(Math.round(one.rows_per_second * 10) / 10),
+    String(waits ?? "unknown"),
+    freshnessText(one),
+    String(one.dead_letters.total_messages),
+  ];
+}
+
+/** Seconds, rounded up, so that only what has nothing that waits is 0. */
+export function freshnessText({ freshness_seconds: seconds }: PipelineHealth): string {
+  return seconds === undefined ? "unknown" : `${Math.ceil(seconds)} s`;
 }
 
 /** Prints the table, and then each row that has changed, until it is stopped. */
@@ -144,11 +189,12 @@ export function conditionFacts(conditions: readonly TimedCondition[]): [string, 
   ]);
 }
 
-function statusLines(one: PipelineStatus): string[] {
+function statusLines(one: PipelineStatus, health: PipelineHealth | undefined): string[] {
   const { conditions, change, outcome, suspension } = one;
   const lines = facts([
     ["file", one.file],
     ["applied revision", one.lastAppliedRevision],
+    ["oldest event not yet a row", health && freshnessText(health)],
     ...conditionFacts(conditions),
     ["suspended by", suspension && [suspension.by, suspension.reason].filter(Boolean).join(": ")],
     ["last result", outcome && `${outcome.kind}: ${outcome.result}`],

@@ -4,7 +4,7 @@ import type { TimedCondition } from "../../status/status.ts";
 import { openTransactionsText } from "../../status/open-transactions.ts";
 import { throttlingText } from "../../status/throttling.ts";
 import { unmatched } from "../../status/unmatched.ts";
-import { conditionFacts, snapshotOf } from "./get.ts";
+import { conditionFacts, freshnessText, snapshotOf } from "./get.ts";
 import { columns, facts, printableLines, type Terminal } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
@@ -25,12 +25,13 @@ export async function health(invocation: Invocation, id?: string): Promise<ExitC
 function healthTable(all: PipelineHealth[], terminal: Pick<Terminal, "width">): string {
   if (all.length === 0) return "There are no pipelines.";
   return columns(
-    ["ID", "STATUS", "BUFFERED", "LAG", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
+    ["ID", "STATUS", "BUFFERED", "LAG", "FRESHNESS", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
     all.map((one) => [
       one.pipeline_id,
       one.overall_status,
       one.source === undefined ? String(one.stream?.messages ?? "unknown") : "",
       one.source === undefined ? "" : String(one.source.lag ?? "unknown"),
+      freshnessText(one),
       String(one.counters.rows_written),
       String(one.dead_letters.total_messages),
       remarkOf(one),
@@ -78,6 +79,8 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
       "seconds of the last minute that brokers throttled",
       one.source?.throttled_by?.map(({ seconds }) => seconds).join(", "),
     ],
+    ["oldest event not yet a row", freshnessText(one)],
+    ["rows written per second", Math.round(one.rows_per_second * 10) / 10],
     ...positionFacts(one),
     ["pending batches", one.pending_batches],
     ["dead letters", one.dead_letters.total_messages],

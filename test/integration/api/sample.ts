@@ -97,6 +97,8 @@ export function healthOf(one: PipelineView): PipelineHealth {
     pipeline_id,
     pipeline_name: name,
     overall_status: status,
+    rows_per_second: 2.5,
+    freshness_seconds: 12.3,
     ...(pipeline_id === "kafka" && {
       source: { partitions: 30, lag: 42, lag_seconds: 11.2, uncommitted: 5, by_partition },
       foreign_members: ["app\u001b[2J", "app-2"],

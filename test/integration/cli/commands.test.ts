@@ -139,6 +139,34 @@ describe("for people", () => {
     ]);
   });
 
+  test("get --wide shows what each pipeline writes, what waits, how fresh its rows are, and its dead letters", async () => {
+    const { code, out } = await sluice("get", "--wide");
+    expect(code).toBe(0);
+    expect(out.split("\n").map((line) => line.split(/ {2,}/).slice(0, -1))).toEqual([
+      ["NAME", "READY", "STATUS", "REASON", "REVISION", "SUSPENDED", "ROWS/S", "WAITS", "FRESHNESS", "DEAD LETTERS"],
+      ["source", "True", "Applied", "main@sha1:0123456789ab", "false"],
+      [
+        "orders",
+        "True",
+        "Running",
+        "ReconciliationSucceeded",
+        "main@sha1:0123456789ab",
+        "true",
+        "2.5",
+        "3",
+        "13 s",
+        "2",
+      ],
+      ["paused", "False", "Failed", "ImmutableField", "false", "2.5", "3", "13 s", "2"],
+      ["kafka", "Unknown", "Running", "NotLookedAt", "false", "2.5", "42", "13 s", "2"],
+      ["refused", "False", "ImmutableField", "false"],
+    ]);
+    const [, , kafka] = load((await sluice("get", "--wide", "--output", "yaml")).out) as { health: object }[];
+    expect(kafka!.health).toMatchObject({ freshness_seconds: 12.3, rows_per_second: 2.5 });
+    expect((await sluice("get", "--wide", "--watch")).err).toContain("leave out --watch");
+    expect((await sluice("get", "orders", "--wide")).err).toContain("leave out the ID");
+  });
+
   test("get --watch goes on until it is stopped", async () => {
     expect((await sluice("get", "--watch")).out).toBe((await sluice("get")).out);
   });
@@ -148,6 +176,7 @@ describe("for people", () => {
     expect(load(out)).toEqual(config);
     expect(out).toMatch(/^# Ready: +True, ReconciliationSucceeded since 2026-01-03T00:00:00.000Z: it runs$/m);
     expect(out).toMatch(/^# suspended by: +ada: a freeze$/m);
+    expect(out).toMatch(/^# oldest event not yet a row: +13 s$/m);
   });
 
   test("get ID shows what a file asks for and is refused, also where the engine has no such pipeline", async () => {
@@ -170,10 +199,10 @@ describe("for people", () => {
   test("health says how far a pipeline is behind its topic, and who else reads for it", async () => {
     const members = "app\\u001b[2J, and 1 more, whose partitions are not read here";
     expect((await sluice("health")).out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
-      ["ID", "STATUS", "BUFFERED", "LAG", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
-      ["orders", "Running", "3", "3", "2"],
-      ["paused", "Failed", "3", "3", "2", "gone\\u001b[2J"],
-      ["kafka", "Running", "42", "3", "2", `group member ${members}`],
+      ["ID", "STATUS", "BUFFERED", "LAG", "FRESHNESS", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
+      ["orders", "Running", "3", "13 s", "3", "2"],
+      ["paused", "Failed", "3", "13 s", "3", "2", "gone\\u001b[2J"],
+      ["kafka", "Running", "42", "13 s", "3", "2", `group member ${members}`],
     ]);
     const { out } = await sluice("health", "kafka");
     expect(out).toMatch(/^partitions read: +30$/m);

@@ -65,6 +65,7 @@ const healthy: Series = {
   [of("sluice_dead_letters_total", `pipeline_id="orders"`)]: always(0),
   [of("sluice_events_aged_out_total", `pipeline_id="orders"`)]: always(0),
   [of("sluice_events_skipped_total", `pipeline_id="orders"`)]: always(0),
+  [of("sluice_pipeline_freshness_seconds", `pipeline_id="orders"`)]: always(2),
 };
 
 /** What a pipeline with a change that is not approved exports after an hour. */
@@ -169,6 +170,10 @@ const situations: Readonly<Record<string, Situation>> = {
   SluicePipelinePaused: {
     series: { [of("sluice_pipeline_paused", `pipeline_id="orders", class="transient"`)]: `_x${hour} 1x${minutes}` },
     within: 11,
+  },
+  SluiceRowsLate: {
+    series: { [of("sluice_pipeline_freshness_seconds", `pipeline_id="orders"`)]: `0x${hour} 0+60x${minutes}` },
+    within: 22,
   },
   SluiceJoinMakesNoRows: {
     series: {

@@ -36,6 +36,7 @@ function exported(): Map<string, ReadonlySet<string>> {
     pipelines: () => [],
     deadLetters: () => expect.unreachable(),
     stream: () => undefined,
+    freshness: () => undefined,
   });
   createTelemetry(keptLog(), registry).exposeState(() => emptySnapshot);
   createHookTelemetry(keptLog(), registry);
