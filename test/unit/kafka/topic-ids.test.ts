@@ -47,6 +47,15 @@ describe("metadata of topics", () => {
     }
   });
 
+  test("are refused where a topic has more partitions than any is read with, before they are decoded", () => {
+    // 10,001 as a varint, and one too large: the bytes of the partitions stand for themselves.
+    const of = [...topic(0, idBytes), Buffer.from([0x92, 0x4e]), Buffer.alloc(20_000)];
+    const payload = Buffer.concat([...head, int8(2), ...of, ...end]);
+    expect(() => decodeMetadata(payload)).toThrow(
+      /^metadata response, byte \d+, partitions of topic orders: expected at most 10000, found 10001$/,
+    );
+  });
+
   test("are asked for by name, and no topic is made", () => {
     const asked = Buffer.concat([
       noTags,

@@ -25,8 +25,10 @@ export async function askLeaders<Place extends TopicPartition, Answer>(
 ): Promise<(Answer | Error)[]> {
   const found: (Answer | Error)[] = [];
   const led: (Place & { leader: Leader; index: number })[] = [];
+  const leaders = new Map<string, ReadonlyMap<number, Leader | undefined>>();
+  for (const { topic } of places) if (!leaders.has(topic)) leaders.set(topic, await client.leaders(topic));
   for (const [index, place] of places.entries()) {
-    const leader = (await client.leaders(place.topic)).get(place.partition);
+    const leader = leaders.get(place.topic)!.get(place.partition);
     if (leader === undefined) found[index] = noLeader(place);
     else led.push({ ...place, leader, index });
   }

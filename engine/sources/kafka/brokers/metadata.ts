@@ -4,9 +4,13 @@ import {
   type ClusterMetadata,
   metadataBody,
   metadataVersion,
+  mostPartitions,
+  partitionsOf,
   type TopicMetadata,
+  withoutOffline,
 } from "../protocol/metadata.ts";
 import { kafkajs } from "./kafkajs.ts";
+import { Unreadable } from "../protocol/unreadable.ts";
 import { ask, askOwn, speaks } from "./requests.ts";
 
 /** How long a broker may take to say who leads what, in milliseconds: another one is asked then. */
@@ -35,8 +39,12 @@ export async function metadataOf(broker: Broker, topics: readonly string[]): Pro
     nodes: brokers.map(({ nodeId: node, host, port }) => ({ node, host, port })),
     topics: new Map(
       topicMetadata.map(({ topic, topicErrorCode: errorCode, partitionMetadata }) => {
+        const { length } = partitionMetadata;
+        if (length > mostPartitions) {
+          throw new Unreadable(`${partitionsOf(topic)}: expected at most ${mostPartitions}, found ${length}`);
+        }
         const partitions = partitionMetadata.map(({ partitionId: partition, leader, ...of }) => {
-          const replicas = of.replicas.filter((node) => of.offlineReplicas?.includes(node) !== true);
+          const replicas = withoutOffline(of.replicas, of.offlineReplicas ?? []);
           return { partition, leader, epoch: -1, replicas };
         });
         return [topic, { errorCode, partitions }];

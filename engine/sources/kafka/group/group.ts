@@ -3,8 +3,8 @@ import type { CommittedPartition, GroupMembers, KafkaClient, OffsetAt, TopicPart
 import { AdoptionFailure, TopicFailure } from "../brokers/failures.ts";
 import { divergences, type ReadUpTo } from "../brokers/divergences.ts";
 import { askLeaders } from "../brokers/leaders.ts";
-import { kafkaFeed, partitionOf } from "../positions/feed.ts";
-import type { GroupState, PartitionState } from "../positions/group-state.ts";
+import { kafkaFeed, partitionOf, placeText } from "../positions/feed.ts";
+import type { Committed, GroupState, PartitionState } from "../positions/group-state.ts";
 import { memberOf } from "./identity.ts";
 
 /** Reads topics and a consumer group without being a member of it. */
@@ -32,9 +32,11 @@ export class Group {
     }
     const asked = [this.#client.committed(this.#groupId, places), this.#client.members(this.#groupId)] as const;
     const [committed, members] = await Promise.all(asked);
+    const byPlace = committedByPlace(committed);
     const partitions = places.map((place, index): PartitionState => {
       const feed = kafkaFeed({ cluster, ...place });
-      return { feed, ...rangeOf(firsts[index]!, ends[index]!), ...committedIn(committed, place) };
+      const own = byPlace.get(placeText(place));
+      return { feed, ...rangeOf(firsts[index]!, ends[index]!), ...(own !== undefined && { committed: own }) };
     });
     if (partitions.length > 0 && partitions.every(({ missing }) => missing !== undefined)) throw partitions[0]!.missing;
     return { cluster, partitions, topicIds, members: membersIn(members, committed) };
@@ -87,9 +89,10 @@ export class Group {
     const { length } = members.members;
     if (length > 0)
       throw new AdoptionFailure(`${group} has ${length === 1 ? "a member" : `${length} members`}`, whenEnded);
+    const byPlace = committedByPlace(committed);
     return new Map(
       feeds.flatMap((feed, index) => {
-        const own = committedIn(committed, places[index]!).committed;
+        const own = byPlace.get(placeText(places[index]!));
         return own === undefined ? [] : [[feed, own.offset]];
       }),
     );
@@ -130,14 +133,10 @@ function rangeOf(first: number | Error, end: number | Error): Pick<PartitionStat
   return end instanceof Error ? { missing: end } : { ends: { low: first, high: end } };
 }
 
-function committedIn(
-  found: readonly CommittedPartition[],
-  { topic, partition }: TopicPartition,
-): Pick<PartitionState, "committed"> {
-  const own = found.find((one) => one.topic === topic && one.partition === partition);
-  if (own === undefined) return {};
-  const { offset, metadata, isByConsumer } = own;
-  return { committed: { offset, metadata, isByConsumer } };
+function committedByPlace(found: readonly CommittedPartition[]): Map<string, Committed> {
+  return new Map(
+    found.map(({ offset, metadata, isByConsumer, ...place }) => [placeText(place), { offset, metadata, isByConsumer }]),
+  );
 }
 
 /** As client ids; undefined where they cannot be read. A group that nobody knows has no members, unless it has committed something. */

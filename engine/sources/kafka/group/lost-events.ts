@@ -181,10 +181,11 @@ function allLost(
   const lost = recreated.map((one): Lost => {
     return { kind: "recreated", ...one, partitions: state.partitions.filter((of) => isOf(one.topic, of.feed)) };
   });
+  const there = byFeed(state.partitions);
   for (const feed of only === undefined ? positions.feeds : [only]) {
     if (recreated.some(({ topic }) => isOf(topic, feed))) continue;
     // The number of partitions of a topic never falls: a partition that is gone counts as cut to nothing.
-    const { ends } = state.partitions.find((of) => of.feed === feed) ?? { ends: { low: 0, high: 0 } };
+    const { ends } = there.get(feed) ?? { ends: { low: 0, high: 0 } };
     const [next, cut, parted] = [positions.next(feed), positions.cut(feed), divergences.get(feed)];
     // What nobody says now is not lost.
     if (next === undefined || ends === undefined || parted instanceof Error) continue;
@@ -195,6 +196,10 @@ function allLost(
     } else if (next < low) lost.push({ kind: "removed", feed, next, low, end: high });
   }
   return lost;
+}
+
+function byFeed(partitions: readonly PartitionState[]): Map<Feed, PartitionState> {
+  return new Map(partitions.map((of) => [of.feed, of]));
 }
 
 function isOf(topic: string, feed: Feed): boolean {
@@ -221,8 +226,9 @@ function placedByPerson(lost: Lost, { partitions, members }: GroupState): Map<Fe
   if (members?.length !== 0) return undefined;
   const feeds = lost.kind === "recreated" ? lost.partitions.map(({ feed }) => feed) : [lost.feed];
   const placed = new Map<Feed, number>();
+  const there = byFeed(partitions);
   for (const feed of feeds) {
-    const of = partitions.find((one) => one.feed === feed);
+    const of = there.get(feed);
     if (of?.committed === undefined || of.ends === undefined) return undefined;
     const { committed, ends } = of;
     const { offset, metadata, isByConsumer } = committed;

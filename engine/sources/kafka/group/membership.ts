@@ -9,6 +9,7 @@ import { oneLine } from "../../../peers/foreign-text.ts";
 import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { kafkaPartition, partitionText } from "../positions/feed.ts";
 import type { GroupState, PartitionState } from "../positions/group-state.ts";
+import { grouped } from "../protocol/grouped.ts";
 import { claimOf, claimText, memberOf, type KafkaIdentity } from "./identity.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Commit, Member, type MemberOptions } from "./member.ts";
@@ -97,10 +98,12 @@ export class Membership {
     const commits: Commit[] = [...offsets].map(([feed, offset]) => {
       return { feed, offset, metadata: claimText(identity, offset) };
     });
-    const held = byHolder(commits, (feed) => this.#holderOf(feed));
+    const holders = new Map([...this.#held].flatMap(([member, feeds]) => feeds.map((feed) => [feed, member] as const)));
     const { positions } = this.#options;
     await Promise.all(
-      [...held].map(async ([member, own]) => {
+      [...grouped(commits, ({ feed }) => holders.get(feed))].map(async ([member, own]) => {
+        // A partition without a member is not committed.
+        if (member === undefined) return;
         await member.commit(own);
         for (const { feed, offset } of own) positions.noteCommitted(feed, offset);
       }),
@@ -125,10 +128,6 @@ export class Membership {
   #feedsOf(partitions: Readonly<Record<string, number[]>>): Feed[] {
     const { topics, positions } = this.#options;
     return topics.flatMap((topic) => (partitions[topic] ?? []).map((partition) => positions.feed(topic, partition)));
-  }
-
-  #holderOf(feed: Feed): Member | undefined {
-    return [...this.#held].find(([, feeds]) => feeds.includes(feed))?.[0];
   }
 
   #assigned(member: Member, feeds: readonly Feed[]): void {
@@ -198,7 +197,7 @@ export class Membership {
       return undefined;
     }
     await opening.placeNew(state, judged, this.#unread(judged.taken));
-    const held = [...this.#held.values()].flat();
+    const held = new Set([...this.#held.values()].flat());
     const placed = new Map<Feed, number>();
     for (const feed of held) {
       const final = positions.final(feed);
@@ -209,7 +208,7 @@ export class Membership {
     failures.clear("the consumer group");
     for (const feed of placed.keys()) if (!this.#read.has(feed)) failures.clear(partitionText(feed));
     this.#hold(new Set(placed.keys()));
-    return { unplaced: state.partitions.filter(({ feed }) => held.includes(feed) && !placed.has(feed)) };
+    return { unplaced: state.partitions.filter(({ feed }) => held.has(feed) && !placed.has(feed)) };
   }
 
   #hold(feeds: ReadonlySet<Feed>): void {
@@ -344,15 +343,5 @@ function byTopic(feeds: Iterable<Feed>): Record<string, number[]> {
     (found[topic] ??= []).push(partition);
   }
   for (const partitions of Object.values(found)) partitions.sort((a, b) => a - b);
-  return found;
-}
-
-/** Commits by the member that holds each partition; a partition without a member is not committed. */
-function byHolder<M>(commits: readonly Commit[], holderOf: (feed: Feed) => M | undefined): Map<M, Commit[]> {
-  const found = new Map<M, Commit[]>();
-  for (const commit of commits) {
-    const holder = holderOf(commit.feed);
-    if (holder !== undefined) found.set(holder, [...(found.get(holder) ?? []), commit]);
-  }
   return found;
 }

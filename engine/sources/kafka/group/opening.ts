@@ -145,7 +145,8 @@ export class Opening {
   /** The offsets that the partitions of ranges have. Throws why those of one are not known now. */
   async #knownOf(ranges: readonly PositionRange[]): Promise<Map<Feed, Ends | undefined>> {
     const { partitions } = await this.read();
-    const own = partitions.filter(({ feed }) => ranges.some((range) => range.feed === feed));
+    const asked = new Set(ranges.map(({ feed }) => feed));
+    const own = partitions.filter(({ feed }) => asked.has(feed));
     const unknown = own.find(({ missing }) => missing !== undefined);
     if (unknown !== undefined) throw unknown.missing;
     const read = ranges.flatMap(({ feed, last, epoch }) =>
@@ -190,10 +191,13 @@ export class Opening {
     const { telemetry, pipeline_id } = this.#options;
     const recreated = this.#recreated;
     const adopted = await this.#adopted(fresh);
+    const isFresh = new Set(fresh);
+    const known = new Set([...this.#options.topics.keys()].filter((topic) => this.#positions.isKnown(topic)));
     const unplaced = of.partitions.flatMap((one): Unplaced[] => {
-      const topic = this.#options.topics.get(kafkaPartition(one.feed)!.topic);
-      if (topic === undefined || !fresh.includes(one.feed) || adopted.has(one.feed)) return [];
-      return [{ ...one, at: this.#startOf(one.feed, topic) }];
+      const { topic } = kafkaPartition(one.feed)!;
+      const options = this.#options.topics.get(topic);
+      if (options === undefined || !isFresh.has(one.feed) || adopted.has(one.feed)) return [];
+      return [{ ...one, at: this.#startOf(one.feed, options, known.has(topic)) }];
     });
     await this.#positions.noteStarts(startsOf(unplaced.filter(({ ends }) => ends === undefined)));
     const begins = new Map([...found, ...taken, ...adopted, ...(await this.#begins(unplaced))]);
@@ -285,10 +289,10 @@ export class Opening {
    * Where a partition without any offset begins: one of a new topic as the options say, one that was added later at its
    * beginning.
    */
-  #startOf(feed: Feed, { start }: TopicOptions): string {
+  #startOf(feed: Feed, { start }: TopicOptions, isLater: boolean): string {
     const noted = this.#positions.startOf(feed);
     if (noted !== undefined) return noted;
-    return this.#positions.isKnown(kafkaPartition(feed)!.topic) ? "earliest" : (this.#options.options.start ?? start);
+    return isLater ? "earliest" : (this.#options.options.start ?? start);
   }
 
   /** The offsets at which partitions begin. One that nobody leads now has none yet. */

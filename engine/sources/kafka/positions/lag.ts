@@ -76,6 +76,8 @@ export class Lag {
   #held: ReadonlySet<Feed> = new Set();
   /** The partitions that are counted: those that are assigned, and before the first assignment all. */
   #counted: ReadonlySet<Feed> = new Set();
+  /** Those of them whose end no broker has said yet. */
+  #unheard = new Set<Feed>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: LagOptions) {
@@ -85,7 +87,7 @@ export class Lag {
   /** The source waits before it may read these partitions: their lag is reported in time, if it is not opened sooner. */
   waits(feeds: readonly Feed[]): void {
     if (this.#timer !== undefined || feeds.length === 0) return;
-    this.#counted = new Set(feeds);
+    this.#look(feeds);
     this.#begin();
   }
 
@@ -104,9 +106,14 @@ export class Lag {
   }
 
   #count(feeds: Iterable<Feed>): void {
-    this.#counted = new Set(feeds);
+    this.#look(feeds);
     this.#begin();
     this.#report();
+  }
+
+  #look(feeds: Iterable<Feed>): void {
+    this.#counted = new Set(feeds);
+    this.#unheard = new Set([...this.#counted].filter((feed) => !this.#ends.has(feed)));
   }
 
   #begin(): void {
@@ -124,9 +131,9 @@ export class Lag {
     if (end < 0) return;
     if (high === undefined) this.#transactions.sawStable(feed, end);
     else if (high >= 0) this.#transactions.saw(feed, end, high);
-    const isNew = this.#counted.has(feed) && !this.#ends.has(feed);
+    const isLast = this.#unheard.delete(feed) && this.#unheard.size === 0;
     this.#ends.set(feed, { offset: end, time: Date.now(), heard: performance.now() });
-    if (isNew && this.#areEndsKnown) this.#report();
+    if (isLast && this.#areEndsKnown) this.#report();
   }
 
   /** Records of a partition were fetched. */
@@ -165,7 +172,7 @@ export class Lag {
   stop(): void {
     clearInterval(this.#timer);
     this.#held = new Set();
-    this.#counted = new Set();
+    this.#look([]);
     this.#transactions.keep(new Set());
     this.#times.keep(new Set());
     const hasBegun = this.#timer !== undefined;

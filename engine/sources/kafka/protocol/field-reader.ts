@@ -90,11 +90,12 @@ export class FieldReader {
     return this.#bytes.subarray(start, this.#at);
   }
 
-  /** Null is read as no items. */
-  compactList<Item>(field: string, read: () => Item): Item[] {
+  /** Null is read as no items. `most`: the most items that are read. */
+  compactList<Item>(field: string, read: () => Item, most = Infinity): Item[] {
     const length = this.#length(field);
     const left = this.#bytes.length - this.#at;
     if (length > left) throw this.#error(field, `a list within ${left} bytes`, `a length of ${length}`);
+    if (length > most) throw this.#error(field, `at most ${most}`, String(length));
     const items: Item[] = [];
     for (let count = 0; count < length; count += 1) items.push(read());
     return items;

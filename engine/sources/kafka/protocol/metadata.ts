@@ -4,6 +4,17 @@ import { RequestWriter } from "./request-writer.ts";
 /** The version of Metadata requests that is written here: the first whose answer has topic ids (Kafka 2.8). */
 export const metadataVersion = 10;
 
+/**
+ * The most partitions of a topic that is read: a whole cluster has few more. Each of them takes work in the thread of its pipeline,
+ * which other pipelines share.
+ */
+export const mostPartitions = 10_000;
+
+/** The name of a list of partitions that may be too long. */
+export function partitionsOf(topic: string): string {
+  return `partitions of topic ${topic}`;
+}
+
 /** Where a broker listens, as its cluster names it. */
 export interface NodeAddress {
   node: number;
@@ -79,7 +90,7 @@ function readTopic(reader: FieldReader): [string, TopicMetadata] {
   const name = reader.compactText("topic") ?? "";
   const id = reader.uuid("topic id");
   reader.int8("is internal");
-  const partitions = reader.compactList("partitions", () => readPartition(reader));
+  const partitions = reader.compactList(partitionsOf(name), () => readPartition(reader), mostPartitions);
   reader.int32("authorized operations");
   reader.tags("topic");
   return [name, { errorCode, partitions, ...(id !== undefined && { id }) }];
@@ -97,5 +108,11 @@ function readPartition(reader: FieldReader): PartitionMetadata {
     return reader.compactList(field, () => reader.int32(field));
   });
   reader.tags("partition");
-  return { ...found, replicas: all!.filter((node) => !offline!.includes(node)) };
+  return { ...found, replicas: withoutOffline(all!, offline!) };
+}
+
+/** The replicas that are there. */
+export function withoutOffline(all: readonly number[], offline: readonly number[]): number[] {
+  const isOffline = new Set(offline);
+  return all.filter((node) => !isOffline.has(node));
 }
