@@ -22,7 +22,7 @@ export interface Call {
 export interface BrokerOptions {
   node: number;
   address: string;
-  network: SimulatedNetwork;
+  network: Pick<SimulatedNetwork, "listen" | "unlisten">;
   draw: Draw;
   /** What the next request of a kind meets. */
   trouble: (name: RequestName) => Trouble | undefined;

@@ -100,6 +100,16 @@ export class PartitionLog {
     return records;
   }
 
+  /** Appends a batch that is written already, of so many records: its first offset and its election are set to those here. */
+  appendBytes(bytes: Buffer, count: number): void {
+    const base = this.end;
+    const written = Buffer.from(bytes);
+    written.writeBigInt64BE(BigInt(base), 0);
+    written.writeInt32BE(this.epoch, 12);
+    const of = { base, last: base + count - 1, epoch: this.epoch, producerId: -1, time: Date.now() };
+    this.#push({ ...of, records: [], bytes: written });
+  }
+
   /** Ends the transaction of a producer by a mark; nothing where it has none in this log. */
   mark(producerId: number, kind: "commit" | "abort"): void {
     const first = this.#open.get(producerId);

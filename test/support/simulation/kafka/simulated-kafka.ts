@@ -14,7 +14,7 @@ import type { Lag, Partition, Topic } from "./topics.ts";
 import type { Truth } from "./truth.ts";
 
 export interface SimulatedKafkaOptions {
-  network: SimulatedNetwork;
+  network: Pick<SimulatedNetwork, "listen" | "unlisten" | "kafkaSocket">;
   draw: Draw;
   /** How many brokers there are; one if that is not said. */
   brokers?: number;
@@ -23,6 +23,8 @@ export interface SimulatedKafkaOptions {
   clusterId?: string;
   /** Their hosts are this and the number of the node. */
   host?: string;
+  /** Where clients reach them, in place of that. */
+  reached?: Pick<Addresses, "host" | "port">;
   /** Milliseconds within which it is noticed that a node is gone; 1,000 if that is not said. */
   electionDelay?: number;
   /** Milliseconds for which nodes may go on to name an old leader; 0 if that is not said. */
@@ -78,7 +80,7 @@ export class SimulatedKafka {
       racks = {},
     } = options;
     const times = { electionDelay, metadataLag, rebalanceDelay, isReplicated, racks };
-    this.#addresses = { clusterId, host: (node) => `${host}-${node}`, port };
+    this.#addresses = { clusterId, host: (node) => `${host}-${node}`, port, ...options.reached };
     const newest = hasStaticMembers ? {} : beforeStaticMembers;
     const onEvent = (event: string): void => this.#happened(event);
     this.#cluster = new ClusterState({ draw, nodes: brokers, ...times, newest, onEvent });
@@ -106,7 +108,7 @@ export class SimulatedKafka {
 
   /** Where a node listens, as the network calls it. */
   address(node: number): string {
-    return `${this.#addresses.host(node)}:${port}`;
+    return `${this.#addresses.host(node)}:${this.#addresses.port}`;
   }
 
   // Topics
@@ -149,6 +151,11 @@ export class SimulatedKafka {
     const first = under.produce(topic, partition, values, gap);
     under.end(transaction);
     return first;
+  }
+
+  /** Appends a batch that is written already, of so many records. */
+  produceBytes(topic: string, partition: number, bytes: Buffer, count: number): void {
+    this.#changing(topic, partition, ({ log }) => log.appendBytes(bytes, count));
   }
 
   /** Begins a transaction, which may reach into several partitions, and others may go on beside it. */
