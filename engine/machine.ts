@@ -6,6 +6,7 @@ import type { TableStore } from "./core/store.ts";
 import { type EmbeddedServer, LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
 import { compactStore, rewriteStore } from "./state/compaction.ts";
+import { ThreadHold } from "./flow/thread-hold.ts";
 import { makeFolders } from "./state/durable-files.ts";
 import { storageError } from "./state/storage-error.ts";
 import { mustBeStore } from "./state/store-file.ts";
@@ -51,9 +52,15 @@ export const thisMachine: Machine = {
 const firstHeap = 64;
 
 /** Threads that are spawned later have the same first heap, whatever they do; limits of their own hold all the same. */
-function spawnThread(): Worker {
+function spawnThread(): WorkerLike {
   setFlagsFromString(`--initial-old-space-size=${firstHeap}`);
-  return new Worker(entryPoint("thread"));
+  return withHold((options) => new Worker(entryPoint("thread"), options));
+}
+
+/** A thread that notes which of its pipelines keeps it from all others. */
+export function withHold(start: (options: { workerData: object }) => Worker): WorkerLike {
+  const hold = new SharedArrayBuffer(ThreadHold.bytes);
+  return Object.assign(start({ workerData: { hold } }), { hold: new ThreadHold(hold) });
 }
 
 /** Earlier formats of a data dir have a store whose list of free pages this version of LMDB cannot read. */

@@ -1,5 +1,6 @@
+import { isUtf8 } from "node:buffer";
 import type { Event } from "../event/event.ts";
-import { letterBytes, threadDeath, type Rejection } from "../core/dead-letter.ts";
+import { letterBytes, type Rejection, tooLarge } from "../core/dead-letter.ts";
 import { deadPositions, type BatchRecord, type WaitingDrop } from "../core/journal.ts";
 import { Places, type Chunk, type Place, type PositionRange } from "../core/positions.ts";
 import type { Block } from "../core/sink.ts";
@@ -18,6 +19,21 @@ export interface BatchPlan extends BatchContext {
   waiting?: readonly WaitingDrop[];
   /** Of a replay: the ranges of its record, whose bases give its events their places. */
   ranges?: readonly PositionRange[];
+}
+
+/** Why an event must not be processed. */
+export type Refusal = Pick<Rejection, "reason" | "error">;
+
+/** The most bytes of the beginning of an event that is too large. */
+const beginning = 64 * 1024;
+
+/** What a letter holds of an event that is too large. It ends with a whole character. */
+function beginningOf({ bytes }: Event): Pick<Rejection, "original_message" | "encoding"> {
+  let end = Math.min(beginning, bytes.length);
+  while (end > 0 && end < bytes.length && (bytes[end]! & 0xc0) === 0x80) end -= 1;
+  const kept = bytes.subarray(0, end);
+  if (isUtf8(kept)) return { original_message: kept.toString() };
+  return { original_message: kept.toString("base64"), encoding: "base64" };
 }
 
 /**
@@ -112,18 +128,19 @@ export class BatchBuilder {
     this.add(chunk.events);
   }
 
-  /** Adds events that must not be processed: they become dead letters with the text `error`. */
-  refuse(chunk: Chunk, error: string): void {
+  /** Adds events that must not be processed: they become dead letters. */
+  refuse(chunk: Chunk, refusal: Refusal): void {
     this.#places.take(chunk);
     this.#count += chunk.events.length;
-    this.#bytes += sizeOf(chunk.events);
+    const isWhole = refusal.reason !== tooLarge;
+    // Of one that is too large the batch keeps no more than the letter.
+    if (isWhole) this.#bytes += sizeOf(chunk.events);
     for (const event of chunk.events) {
-      const { text, position, origin } = event;
+      const { position, origin } = event;
       this.#reject({
         component: chainOf(this.#compiled, event).receiver,
-        reason: threadDeath,
-        error,
-        original_message: text,
+        ...refusal,
+        ...(isWhole ? { original_message: event.text } : beginningOf(event)),
         position,
         ...(origin === undefined ? {} : { origin }),
       });

@@ -1,5 +1,5 @@
-import type { BatchBuilder } from "./builder.ts";
-import { threadDeath } from "../core/dead-letter.ts";
+import type { BatchBuilder, Refusal } from "./builder.ts";
+import { mostEventBytes, threadDeath, tooLarge } from "../core/dead-letter.ts";
 import { rangesOf, type BatchRecord } from "../core/journal.ts";
 import { offsetAt, type Chunk, type Feed, type Offset } from "../core/positions.ts";
 
@@ -33,13 +33,15 @@ const carefulBatch = 1_000;
  */
 export class CarefulReading {
   readonly #note: (event: EventPlace | undefined) => void;
-  readonly #deadly: ReadonlyMap<string, string>;
+  readonly #deadly: ReadonlyMap<string, Refusal>;
   #left: number;
 
   /** `note` is called with the event that is processed next, and with undefined when it is done. */
   constructor(care: Care | undefined, note: (event: EventPlace | undefined) => void) {
     this.#note = note;
-    this.#deadly = new Map(care?.deadly.map((event) => [keyOf(event), event.error]));
+    this.#deadly = new Map(
+      care?.deadly.map(({ error, ...place }) => [keyOf(place), { reason: threadDeath, error }] as const),
+    );
     this.#left = care === undefined ? 0 : carefulEvents;
   }
 
@@ -51,7 +53,7 @@ export class CarefulReading {
   take(builder: BatchBuilder, chunk: Chunk): void {
     const isCareful = this.#left > 0;
     if (isCareful) this.#left -= chunk.events.length;
-    if (!isCareful && this.#deadly.size === 0) {
+    if (!isCareful && this.#deadly.size === 0 && chunk.oversized === undefined) {
       builder.take(chunk);
       return;
     }
@@ -59,36 +61,43 @@ export class CarefulReading {
   }
 }
 
-/** Adds a chunk that was read again for a record: the events that the record refused as deadly are refused again. */
+/** Adds a chunk that was read again for a record: the events that the record refused before a transform are refused again. */
 export function takeAgain(builder: BatchBuilder, chunk: Chunk, record: BatchRecord): void {
-  const deadly = record.rejections.flatMap(({ reason, position, error }): [string, string][] => {
-    const event = reason === threadDeath ? offsetAt(rangesOf(record), position) : undefined;
-    return event === undefined ? [] : [[keyOf(event), error]];
+  const refused = record.rejections.flatMap(({ reason, position, error }): [string, Refusal][] => {
+    const isOfReading = reason === threadDeath || reason === tooLarge;
+    const event = isOfReading ? offsetAt(rangesOf(record), position) : undefined;
+    return event === undefined ? [] : [[keyOf(event), { reason, error }]];
   });
-  if (deadly.length === 0) builder.take(chunk);
-  else takeEach(builder, chunk, new Map(deadly), () => undefined);
+  if (refused.length === 0) builder.take(chunk);
+  else takeEach(builder, chunk, new Map(refused), () => undefined);
 }
 
 function takeEach(
   builder: BatchBuilder,
-  { feed, events, last }: Chunk,
-  deadly: ReadonlyMap<string, string>,
+  { feed, events, last, oversized, epoch }: Chunk,
+  refused: ReadonlyMap<string, Refusal>,
   note: (event: EventPlace | undefined) => void,
 ): void {
   for (const event of events) {
     // Its position changes when the batch takes it.
     const place = { feed, position: event.position };
     const one: Chunk = { feed, events: [event], last: event.position };
-    const error = deadly.get(keyOf(place));
-    if (error !== undefined) {
-      builder.refuse(one, error);
+    const isOversized = oversized?.has(place.position) === true;
+    const refusal = isOversized ? oversizedBy(event.size) : refused.get(keyOf(place));
+    if (refusal !== undefined) {
+      builder.refuse(one, refusal);
       continue;
     }
     note(place);
     builder.take(one);
     note(undefined);
   }
-  builder.take({ feed, events: [], last });
+  builder.take({ feed, events: [], last, ...(epoch !== undefined && { epoch }) });
+}
+
+function oversizedBy(size: number): Refusal {
+  const found = `expected an event of at most ${mostEventBytes} bytes, found ${size}`;
+  return { reason: tooLarge, error: `${found}: this letter holds its beginning alone, its topic has all of it` };
 }
 
 function keyOf({ feed, position }: EventPlace): string {

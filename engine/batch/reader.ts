@@ -7,6 +7,9 @@ import { BatchBuilder, type BatchPlan } from "./builder.ts";
 import { CarefulReading, takeAgain } from "./careful-reading.ts";
 import type { CompiledPipeline } from "./compiled-pipeline.ts";
 import { LeftForLater } from "../core/errors.ts";
+import { nextTurn } from "../flow/next-turn.ts";
+import { sleep } from "../flow/sleep.ts";
+import { type Holding, unnoted } from "../flow/thread-hold.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
 
@@ -31,11 +34,21 @@ export interface BatchReaderOptions {
   letters: readonly LetterEvent[];
   /** How events are added to a batch. Default: not careful. */
   reading?: CarefulReading;
+  /** Notes what keeps the thread from other pipelines. Default: nobody looks. */
+  holding?: Holding;
   /** Aborts when the pipeline leaves at once. */
   leave: AbortSignal;
   /** Aborts when the pipeline drains, or leaves. */
   drain: AbortSignal;
 }
+
+/** After so many milliseconds of work without a pause the other pipelines of the thread have their turn. */
+const longestTurn = 20;
+/**
+ * After work of so many milliseconds at once, such as to unpack a large batch, it rests for half as long: the event of another
+ * pipeline takes several turns until it is a row.
+ */
+const longestStep = 150;
 
 /** The batch clock. */
 export interface Clock {
@@ -50,6 +63,9 @@ export class BatchReader {
   readonly #delay: number;
   readonly #letters: Map<number, LetterEvent>;
   readonly #reading: CarefulReading;
+  readonly #holding: Holding;
+  /** Milliseconds of work since the other pipelines of the thread had their turn. */
+  #worked = 0;
   /** Rows of a full batch, less after the server had too little memory for one. */
   #rows: number;
 
@@ -58,6 +74,7 @@ export class BatchReader {
     this.#delay = durationMs(parts.limits.max_delay_time);
     this.#rows = parts.limits.max_batch_size;
     this.#reading = parts.reading ?? new CarefulReading(undefined, () => undefined);
+    this.#holding = parts.holding ?? unnoted;
     this.#letters = new Map(parts.letters.map((letter) => [letter.number, letter]));
   }
 
@@ -93,15 +110,17 @@ export class BatchReader {
       isDue = performance.now() >= due;
       const missing = rows - (builder?.rows ?? 0);
       const started = performance.now();
-      const chunks = await source.next(Math.min(missing, readEvents), readBytes);
+      const chunks = await this.#work(() => source.next(Math.min(missing, readEvents), readBytes));
       // Nothing was read where it only looked.
       if (chunks.length > 0) seconds += (performance.now() - started) / 1000;
-      for (const chunk of chunks) {
-        builder ??= this.#begin(compiled, { clock: clock.now(), batch: drawNumber() });
-        this.#reading.take(builder, chunk);
-      }
       if (chunks.length > 0) {
+        const into = builder ?? this.#begin(compiled, { clock: clock.now(), batch: drawNumber() });
+        builder = into;
+        this.#work(() => {
+          for (const chunk of chunks) this.#reading.take(into, chunk);
+        });
         if (due === Infinity) due = performance.now() + this.#delay;
+        if (this.#worked > longestTurn) await this.#rest();
         continue;
       }
       if (drain.aborted) break;
@@ -129,7 +148,10 @@ export class BatchReader {
       builder.add(madeOf.numbers.map((number) => this.#letter(number, clock)));
       return builder;
     }
-    for await (const chunk of this.#parts.source.again(ranges)) takeAgain(builder, chunk, record);
+    for await (const chunk of this.#parts.source.again(ranges)) {
+      this.#work(() => takeAgain(builder, chunk, record));
+      if (this.#worked > longestTurn) await this.#rest();
+    }
     return builder;
   }
 
@@ -156,6 +178,21 @@ export class BatchReader {
   /** Drops the events of settled letters. */
   forget(letters: readonly number[]): void {
     for (const number of letters) this.#letters.delete(number);
+  }
+
+  #work<Result>(work: () => Result): Result {
+    const began = performance.now();
+    const result = this.#holding(work);
+    this.#worked += performance.now() - began;
+    return result;
+  }
+
+  /** The other pipelines of the thread have their turn. */
+  async #rest(): Promise<void> {
+    const worked = this.#worked;
+    this.#worked = 0;
+    if (worked > longestStep) await sleep(worked / 2, this.#parts.leave);
+    else await nextTurn();
   }
 
   #begin(compiled: CompiledPipeline, plan: Omit<BatchPlan, "oldest"> & { oldest?: number }): BatchBuilder {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { DeadLetter, LetterEvent, Selection } from "../core/dead-letter.ts";
+import { type DeadLetter, type LetterEvent, type Selection, tooLarge } from "../core/dead-letter.ts";
 import { EngineError } from "../core/errors.ts";
 import { originOfFeed } from "../sources/registry.ts";
 import { numberOf, type DeadLetters } from "../state/dead-letters.ts";
@@ -7,7 +7,7 @@ import { numberOf, type DeadLetters } from "../state/dead-letters.ts";
 /** The answer to a reprocess. */
 export interface Reprocessed {
   request_id: string;
-  /** `partial`: some ids name no letter, or one that is being reprocessed already. */
+  /** `partial`: some ids name no letter, one that is being reprocessed already, or one without all of its event. */
   status: "accepted" | "partial";
   /** Letters whose batches are prepared. They leave the queue when their events are settled. */
   accepted_count: number;
@@ -41,7 +41,7 @@ export async function reprocess(
   letters: DeadLetters,
   send: (batch: LetterEvent[]) => Promise<void>,
 ): Promise<Reprocessed> {
-  const selected = letters.select(pipeline_id, selection);
+  const selected = letters.select(pipeline_id, selection, ({ reason }) => reason !== tooLarge);
   const release = letters.hold(pipeline_id, selected.letters.map(numberOf));
   let accepted_count = 0;
   try {

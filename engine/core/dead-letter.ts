@@ -7,13 +7,19 @@ export type Receiver = Extract<Component, "ingestor" | "otlp-receiver">;
 /** The reason of a letter whose event ended the threads that processed it. */
 export const threadDeath = "thread_death";
 
+/** The reason of a letter whose event is too large to be processed: it holds no more than the beginning of the event. */
+export const tooLarge = "too_large";
+
+/** The most bytes of an event of Kafka: by itself, ClickHouse takes no row of more than 10 MiB. */
+export const mostEventBytes = 8 * 1024 * 1024;
+
 /** How the reasons begin of rows that ClickHouse refused; ClickHouse's name of the error follows. */
 export const refusedBySink = "sink_rejection_";
 
 /** An event that could not be processed, before it has a place in the queue. */
 export interface Rejection {
   component: Component;
-  /** A closed set, used as a metric label: `parse_error`, `transform_error`, `schema_mismatch`, `thread_death`, `sink_rejection_<NAME>`. */
+  /** A closed set, used as a metric label: `parse_error`, `transform_error`, `schema_mismatch`, `thread_death`, `too_large`, `sink_rejection_<NAME>`. */
   reason: string;
   /** A sentence that names the field, what was expected and what was found. Never holds a secret. */
   error: string;

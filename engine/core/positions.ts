@@ -54,6 +54,8 @@ export interface Chunk {
    * What has the same offset and another epoch is another event.
    */
   epoch?: number;
+  /** Those of the events that are too large to be processed; absent where none is. */
+  oversized?: ReadonlySet<Offset>;
 }
 
 /** A range as logs and errors print it; `nameOf` names its feed. */

@@ -88,7 +88,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     const { pipeline_id, source, telemetry, keys, clock, compiled, compiledOf, options: sendOptions } = options;
     const { written } = options.journal.progress(pipeline_id);
-    const { into } = options;
+    const { into, holding } = options;
     this.#drawNumber = options.drawNumber ?? batchNumbers(options.journal, pipeline_id);
     const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
     const reader = new BatchReader({ ...options, ...signals });
@@ -101,8 +101,15 @@ export class Pipeline {
     this.#pauses = pauses;
     this.#journal = journal;
     this.#target = target;
-    const prepare = { pipeline_id, compiled, keys, telemetry, leave: signals.leave };
-    this.#preparing = { ...prepare, ...(into !== undefined && { into }) };
+    this.#preparing = {
+      pipeline_id,
+      compiled,
+      keys,
+      telemetry,
+      leave: signals.leave,
+      ...(into !== undefined && { into }),
+      ...(holding !== undefined && { holding }),
+    };
     this.#sending = { ...common, onTooLarge: () => reader.shrink() };
     this.#recovery = new Recovery({ ...common, ...this.#preparing, compiledOf, reader });
     this.#released = new ReleasedDuplicates({

@@ -4,6 +4,7 @@ import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import type { BatchOrigin, BatchRecord } from "../core/journal.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Block } from "../core/sink.ts";
+import { type Holding, unnoted } from "../flow/thread-hold.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** A batch between prepare and commit: its record, the events that it was made of, and the revision that makes its rows. */
@@ -27,19 +28,21 @@ export interface PrepareOptions {
   into?: "join";
   /** Aborts when the pipeline leaves at once. */
   leave: AbortSignal;
+  /** Notes what keeps the thread from other pipelines. Default: nobody looks. */
+  holding?: Holding;
 }
 
 /** The record and the rows of a batch that the current revision has built. Nothing is durable yet. */
 export async function prepareBatch(
   builder: BatchBuilder,
-  { pipeline_id, compiled, keys, telemetry, into, leave }: PrepareOptions,
+  { pipeline_id, compiled, keys, telemetry, into, leave, holding = unnoted }: PrepareOptions,
   madeOf: BatchOrigin = { kind: "source", ranges: builder.ranges },
 ): Promise<PreparedBatch> {
   const { batch, clock, oldest, only } = builder.plan;
   // If the target cannot be read now, it is read before the batch is sent.
   const read = await compiled.sink.read(false, leave);
   const started = performance.now();
-  const block = builder.encode();
+  const block = holding(() => builder.encode());
   const encoding = (performance.now() - started) / 1000;
   const { bytes, seconds: mapping } = builder.mapped;
   const events = block.events.length + block.rejected.filter(({ component }) => component === "sink").length;

@@ -28,6 +28,7 @@ interface Summary {
 }
 
 type StoredLetter = Omit<DeadLetter, "message_id">;
+type IsLetter = (letter: StoredLetter) => boolean;
 type Key = [pipeline_id: string, number: number];
 
 /** A number of letters and their `letterBytes`. */
@@ -154,7 +155,8 @@ export class DeadLetters {
     if (maxAge === Infinity) return 0;
     const oldest = new Date(Date.now() - maxAge).toISOString();
     const isOld = ({ received_at }: StoredLetter): boolean => received_at < oldest;
-    const next = (): number[] => this.#free(pipeline_id, expiredAtOnce, this.#held(pipeline_id), isOld).map(numberOf);
+    const next = (): number[] =>
+      this.#free(pipeline_id, expiredAtOnce, this.#held(pipeline_id), { isInTime: isOld }).map(numberOf);
     let count = 0;
     while (next().length > 0) {
       await this.#store.write(() => (count += this.removeInWrite(pipeline_id, next())), letterPages * expiredAtOnce);
@@ -162,16 +164,22 @@ export class DeadLetters {
     return count;
   }
 
-  /** The letters that a selection names and that are not locked, oldest first, and the ids that name none. */
-  select(pipeline_id: string, selection: Selection): { letters: DeadLetter[]; unknown: string[] } {
+  /** The letters that a selection names, that are not locked and that `isMeant`, oldest first, and the ids that name none. */
+  select(
+    pipeline_id: string,
+    selection: Selection,
+    isMeant: (letter: Pick<DeadLetter, "reason">) => boolean = () => true,
+  ): { letters: DeadLetter[]; unknown: string[] } {
     const held = this.#held(pipeline_id);
-    if (selection.mode === "all") return { letters: this.#free(pipeline_id, mostLetters.all, held), unknown: [] };
+    if (selection.mode === "all") {
+      return { letters: this.#free(pipeline_id, mostLetters.all, held, { isMeant }), unknown: [] };
+    }
     const letters: DeadLetter[] = [];
     const unknown: string[] = [];
     for (const message_id of new Set(selection.message_ids)) {
       const number = /^\d{1,15}$/.test(message_id) ? Number(message_id) : 0;
       const letter = held.has(number) ? undefined : this.#letters.get([pipeline_id, number]);
-      if (letter === undefined) unknown.push(message_id);
+      if (letter === undefined || !isMeant(letter)) unknown.push(message_id);
       else letters.push({ ...letter, message_id });
     }
     return { letters: letters.toSorted((a, b) => Number(a.message_id) - Number(b.message_id)), unknown };
@@ -300,12 +308,13 @@ export class DeadLetters {
     pipeline_id: string,
     limit: number,
     held: ReadonlySet<number>,
-    isWanted: (letter: StoredLetter) => boolean = () => true,
+    { isInTime, isMeant }: { isInTime?: IsLetter; isMeant?: IsLetter } = {},
   ): DeadLetter[] {
     const letters: DeadLetter[] = [];
     for (const { key, value } of this.#letters.getRange(rangeOf(pipeline_id))) {
-      if (!isWanted(value)) break;
-      if (held.has(key[1])) continue;
+      // No later one is.
+      if (isInTime?.(value) === false) break;
+      if (held.has(key[1]) || isMeant?.(value) === false) continue;
       letters.push({ ...value, message_id: String(key[1]) });
       if (letters.length === limit) break;
     }

@@ -79,6 +79,7 @@ export interface EngineMetrics {
   atLeastOnce: Gauge<"pipeline_id">;
   profileRemark: Gauge<"pipeline_id">;
   threadDeaths: Counter;
+  threadHolds: Counter<"pipeline_id">;
 }
 
 /** None of their calls throws. */
@@ -423,6 +424,11 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "pipeline_id",
     ),
     threadDeaths: counter("sluice_thread_deaths_total", "Pipeline threads that died and were replaced."),
+    threadHolds: counter(
+      "sluice_thread_holds_total",
+      "Times at which a pipeline kept its thread from all other work for more than a second.",
+      "pipeline_id",
+    ),
   };
 }
 

@@ -40,8 +40,9 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     for (const over of this.observed(pipeline_id).open) this.pauseEnded({ pipeline_id, ...over });
   }
 
-  /** It runs well again after the death of its thread. */
+  /** It runs well again after the death or a hold of its thread. */
   recovered(pipeline_id: string): void {
+    this.observed(pipeline_id).hasHeld = false;
     const over = this.observed(pipeline_id).open.find((one) => one.class === "thread");
     if (over !== undefined) this.pauseEnded({ pipeline_id, ...over });
   }
@@ -117,7 +118,8 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   batchCommitted(record: EventOf<"batchCommitted">): void {
     const { pipeline_id, into, rows, rejections } = record;
     const { counters } = this.observed(pipeline_id);
-    this.recovered(pipeline_id);
+    // One that holds its thread writes as well: others do not meanwhile.
+    if (!this.observed(pipeline_id).hasHeld) this.recovered(pipeline_id);
     const read = holdsPositions(record)
       ? rangesOf(record).filter(({ feed }) => feed !== streamFeed && feed !== joinFeed)
       : [];
@@ -333,6 +335,13 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   threadDied({ pipelines, error }: EventOf<"threadDied">): void {
     this.metrics.threadDeaths.inc();
     this.log.error({ pipelines, error }, "A pipeline thread died; its pipelines are started again.");
+  }
+
+  /** It has kept its thread from everything else for more than a second. */
+  threadHeld({ pipeline_id, pause }: EventOf<"paused">): void {
+    this.observed(pipeline_id).hasHeld = true;
+    this.metrics.threadHolds.inc({ pipeline_id });
+    this.paused({ pipeline_id, pause });
   }
 
   grpcNotLoaded({ error }: EventOf<"grpcNotLoaded">): void {

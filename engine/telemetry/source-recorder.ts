@@ -256,6 +256,8 @@ class Observed {
   readonly rate = new RowRate();
   /** By class: a source and a target may pause a pipeline at the same time. */
   readonly #pauses = new Map<Pause["class"], { pause: Pause; began: number }>();
+  /** Its pause of the class `thread` is about a hold, and not about a death. */
+  hasHeld = false;
   at_least_once?: string;
   profile_remark?: string;
   keys?: KeysHeld;

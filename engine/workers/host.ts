@@ -14,6 +14,7 @@ import type { ISocketFactory } from "kafkajs";
 import type { Disk } from "../core/disk.ts";
 import type { Source } from "../core/source.ts";
 import { RetryPause } from "../flow/retry-pause.ts";
+import type { ThreadHold } from "../flow/thread-hold.ts";
 import { hiding } from "../peers/hidden-secrets.ts";
 import { type AnyTools, type OpenedSource, openSource } from "../sources/open.ts";
 import { kindOf } from "../sources/registry.ts";
@@ -55,9 +56,12 @@ export class ThreadHost {
   /** Of the pipelines that run, are checked or sampled here. */
   readonly #configs = new Set<PipelineConfig>();
   readonly #machine: ThreadMachine;
+  readonly #hold: ThreadHold | undefined;
 
-  constructor(port: ThreadPort, machine: ThreadMachine = { disk: systemDisk }) {
+  /** `hold`: where it notes which pipeline keeps it from all others. */
+  constructor(port: ThreadPort, machine: ThreadMachine = { disk: systemDisk }, hold?: ThreadHold) {
     this.#machine = machine;
+    this.#hold = hold;
     this.#remote = new Remote(port);
     port.on("message", (message) => this.#onMessage(message));
   }
@@ -79,8 +83,8 @@ export class ThreadHost {
   #onMessage(message: ToThread): void {
     switch (message.type) {
       case "start":
-        if (message.spec.care === undefined) void this.#start(message.spec);
-        else void followed.run(message.spec.pipeline_id, () => this.#start(message.spec));
+        if (message.spec.care === undefined) void this.#start(message);
+        else void followed.run(message.spec.pipeline_id, () => this.#start(message));
         break;
       case "stop":
         this.#running.get(message.pipeline_id)?.pipeline.stop(message.limit);
@@ -106,11 +110,11 @@ export class ThreadHost {
     }
   }
 
-  async #start(spec: PipelineSpec): Promise<void> {
+  async #start({ spec, number }: Extract<ToThread, { type: "start" }>): Promise<void> {
     const { pipeline_id, config } = spec;
     this.#configs.add(config);
     try {
-      const built = this.#build(spec);
+      const built = this.#build(spec, number);
       const { pipeline } = built;
       this.#remote.telemetry.started({ pipeline_id, components: componentsOf(spec.config) });
       this.#running.set(pipeline_id, built);
@@ -155,8 +159,9 @@ export class ThreadHost {
     }
   }
 
-  #build(spec: PipelineSpec): Running {
+  #build(spec: PipelineSpec, number: number): Running {
     const { pipeline_id, config, revision, revisions } = spec;
+    const hold = this.#hold;
     const earlier = new Map(revisions);
     const former = [...earlier.values()];
     const keys = createKeys(config);
@@ -181,6 +186,7 @@ export class ThreadHost {
     const options: PipelineOptions = {
       pipeline_id,
       reading,
+      ...(hold !== undefined && { holding: (work) => hold.during(number, work) }),
       limits: config.sink,
       maxAge,
       replicas: Math.max(1, config.resources.sink.replicas),

@@ -13,6 +13,8 @@ export type Left = { kind: "ended"; error?: Error } | ({ kind: "died" } & Death)
  */
 export class Placement {
   readonly pipeline_id: string;
+  /** By which its thread notes that it works for this pipeline. */
+  readonly number: number;
   /** Resolves with true when it runs, with false where it left before. Never rejects. */
   readonly started: Promise<boolean>;
   /** Resolves when it has left, and its last write to the journal is done. Never rejects. */
@@ -21,13 +23,16 @@ export class Placement {
   trying: EventPlace | undefined;
   /** An exception of this pipeline ends the thread. */
   isDying = false;
+  /** Called when it has kept its thread from everything else for more than a second; `isShared`: from other pipelines. */
+  onHeld: (isShared: boolean) => void = () => undefined;
   readonly #send: (message: ToThread) => void;
   readonly #writes = new Set<Promise<void>>();
   #started: (runs: boolean) => void = () => undefined;
   #left: (how: Left) => void = () => undefined;
 
-  constructor(pipeline_id: string, send: (message: ToThread) => void) {
+  constructor(pipeline_id: string, number: number, send: (message: ToThread) => void) {
     this.pipeline_id = pipeline_id;
+    this.number = number;
     this.#send = send;
     this.started = new Promise((resolve) => (this.#started = resolve));
     this.left = new Promise((resolve) => (this.#left = resolve));

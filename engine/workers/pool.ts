@@ -1,5 +1,6 @@
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { LeftForLater } from "../core/errors.ts";
+import type { Pause } from "../core/pause.ts";
 import { foreignText } from "../peers/foreign-text.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import type { Readiness } from "../core/readiness.ts";
@@ -17,6 +18,7 @@ import type {
   WorkerLike,
 } from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
+import { type Hold, Watchdog } from "./watchdog.ts";
 
 type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" | "checked" | "sampled" }>;
 
@@ -42,6 +44,8 @@ interface Thread {
 
 /** The most threads for pipelines whose threads die repeatedly. */
 const mostLone = 16;
+/** A pipeline that keeps other pipelines from their thread for so long loses it, in milliseconds. */
+const mostHeld = 5_000;
 /** How long the thread of the checks waits for another one, in milliseconds. */
 const checksLinger = 10_000;
 
@@ -60,7 +64,7 @@ export interface PoolOptions {
  * A few threads that run all pipelines, so that a busy pipeline does not delay the API and the reconciler. A pipeline
  * is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. A pipeline
  * whose threads die repeatedly has an additional thread of its own; where there are too many of them they share these
- * threads, and never one with other pipelines. Checks have a thread too: a broker or a server that ends it, named in a
+ * threads, and never one with other pipelines. So has one that keeps others from their thread (`Watchdog`). Checks have a thread too: a broker or a server that ends it, named in a
  * file that was just written, ends no pipeline. A pipeline runs once: the pool refuses to start one that has not left.
  */
 export class ThreadPool {
@@ -71,6 +75,8 @@ export class ThreadPool {
   readonly #places = new Map<string, Thread>();
   #isClosed = false;
   #nextCall = 1;
+  #nextNumber = 1;
+  readonly #watchdog = new Watchdog<Thread>(this.#threads, (hold) => this.#held(hold));
   #checksTimer: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions) {
@@ -88,10 +94,11 @@ export class ThreadPool {
       throw new Error(`pipeline ${pipeline_id} runs already: expected it to have left before it is started`);
     }
     const thread = alone ? this.#leastBusy("lone", mostLone) : this.#leastBusy("shared", this.#options.size);
-    const placement = new Placement(pipeline_id, (message) => thread.worker.postMessage(message));
+    const number = this.#nextNumber++;
+    const placement = new Placement(pipeline_id, number, (message) => thread.worker.postMessage(message));
     thread.pipelines.set(pipeline_id, placement);
     this.#places.set(pipeline_id, thread);
-    thread.worker.postMessage({ type: "start", spec });
+    thread.worker.postMessage({ type: "start", spec, number });
     return placement;
   }
 
@@ -147,6 +154,7 @@ export class ThreadPool {
   /** Ends the threads, and with them the pipelines that still run; from now on it starts none. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#watchdog.end();
     clearTimeout(this.#checksTimer);
     await Promise.all(this.#threads.map(endThread));
   }
@@ -162,6 +170,7 @@ export class ThreadPool {
     const worker = this.#options.spawn();
     const thread: Thread = { worker, pipelines: new Map(), isDead: false, isEnding: false, use, calls: new Map() };
     this.#threads.push(thread);
+    if (worker.hold !== undefined) this.#watchdog.begin();
     worker.on("message", (messages: FromThread[]) => {
       for (const message of messages) this.#onMessage(thread, message);
     });
@@ -277,6 +286,17 @@ export class ThreadPool {
     if (thread.use === "lone" && thread.pipelines.size === 0 && !thread.isDead) await endThread(thread);
   }
 
+  /** A pipeline keeps its thread from all others. One that does not end so soon loses the thread, and they go on in another one. */
+  #held({ thread, number, milliseconds, isNew }: Hold<Thread>): void {
+    const placement = [...thread.pipelines.values()].find((one) => one.number === number);
+    if (placement === undefined) return;
+    if (isNew) placement.onHeld(thread.use === "shared");
+    if (milliseconds < mostHeld || thread.pipelines.size === 1 || thread.isEnding) return;
+    placement.isDying = true;
+    thread.failure = heldText(placement.pipeline_id);
+    void endThread(thread);
+  }
+
   #died(thread: Thread, failure: string): void {
     thread.isDead = true;
     this.#threads.splice(this.#threads.indexOf(thread), 1);
@@ -293,6 +313,19 @@ export class ThreadPool {
       void this.#left(thread, pipeline_id, { kind: "died", error, isByOther, ...(by !== undefined && { by }) });
     }
   }
+}
+
+/** The pause of a pipeline that has kept a thread from everything else. */
+export const holdPause = {
+  class: "thread",
+  text: "it kept its thread from all other work for more than a second: it has a thread of its own, where it goes on",
+  way_out:
+    "send it smaller events or batches, or make its expressions cheaper; it is over when that has not happened for 30 s",
+} as const satisfies Omit<Pause, "since">;
+
+/** Why a thread ends that a pipeline does not let go. */
+export function heldText(pipeline_id: string): string {
+  return `pipeline ${pipeline_id} held it for more than ${mostHeld / 1000} s`;
 }
 
 /** Why a pipeline has no thread any more. `others`: the pipelines that it died of, where this one was only beside them. */

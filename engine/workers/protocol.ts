@@ -7,6 +7,7 @@ import type { Feed } from "../core/positions.ts";
 import type { Readiness } from "../core/readiness.ts";
 import type { SourceSample } from "../event/newest-events.ts";
 import type { SendOptions } from "../delivery/protocol.ts";
+import type { ThreadHold } from "../flow/thread-hold.ts";
 import type { TargetRules } from "../peers/targets.ts";
 import type { KafkaSettings } from "../sources/kafka/brokers/settings.ts";
 import type { SourcePart } from "../sources/open.ts";
@@ -57,6 +58,8 @@ export interface ThreadPort {
 
 /** A thread, as its process reaches it. Messages are structured clones, and arrive in the order they were sent in. */
 export interface WorkerLike {
+  /** Where it notes which pipeline keeps it from all others; absent where nobody looks. */
+  readonly hold?: ThreadHold;
   postMessage(message: ToThread): void;
   on(event: "message", listener: (messages: FromThread[]) => void): unknown;
   /** The error that ends it; `exit` follows. */
@@ -74,7 +77,8 @@ export interface PlainError {
 }
 
 export type ToThread =
-  | { type: "start"; spec: PipelineSpec }
+  /** `number`: by which the thread notes in its hold that it works for the pipeline. */
+  | { type: "start"; spec: PipelineSpec; number: number }
   | { type: "stop"; pipeline_id: string; limit: number }
   | { type: "abort"; pipeline_id: string }
   | { type: "arrived"; pipeline_id: string; end: number }

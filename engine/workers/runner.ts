@@ -24,7 +24,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 import type { PipelineSpec, WorkerLike } from "./protocol.ts";
 import type { Placement } from "./placement.ts";
-import { ThreadPool } from "./pool.ts";
+import { holdPause, ThreadPool } from "./pool.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { ThreadDeaths } from "./thread-deaths.ts";
 
@@ -198,6 +198,10 @@ export class Runner {
       onDied: ({ message: text }) => {
         const since = new Date().toISOString();
         recorder.paused({ pipeline_id, pause: { class: "thread", since, text, way_out: waysOut.thread } });
+      },
+      onHeld: () => {
+        const since = new Date().toISOString();
+        recorder.threadHeld({ pipeline_id, pause: { ...holdPause, since } });
       },
       onRecovered: () => recorder.recovered(pipeline_id),
       onRested: () => recorder.pausesOver(pipeline_id),

@@ -13,8 +13,10 @@ export interface Supervised {
   onRetry(error: Error): void;
   /** The thread died with this error; the launch is retried, after a wait where another pipeline is not the cause. */
   onDied(error: Error): void;
-  /** After a death of its thread it has run for a while again, or runs again where another pipeline was the cause. */
+  /** After a death or a hold of its thread it has run for a while again, or runs again where another pipeline was the cause. */
   onRecovered(): void;
+  /** It has kept its thread from everything else for more than a second; where others share that, it gets one of its own. */
+  onHeld(): void;
   /** The pipeline is at rest. */
   onRested(): void;
   /** What it was launched with is no longer current: it has to end, or to be launched again. */
@@ -145,6 +147,8 @@ class Life {
   #onPlaced: (placement: Placement) => void = () => undefined;
   #patience: NodeJS.Timeout | undefined;
   readonly #deaths = new ThreadDeaths();
+  /** Runs until a hold of its thread is taken to be over. */
+  #calm: NodeJS.Timeout | undefined;
   /** Launches in a row that failed. */
   #failures = 0;
   /** The death that it has not recovered from. */
@@ -177,6 +181,7 @@ class Life {
       await this.#waitAfter(outcome, error);
     }
     clearTimeout(this.#patience);
+    clearTimeout(this.#calm);
     this.#with.onRested();
     this.#reject(new LeftForLater("the pipeline was ended while it was being started"));
   }
@@ -233,6 +238,7 @@ class Life {
     // An end or a relaunch was requested during the launch.
     if (this.#round.signal.aborted) this.#placement.abort();
     else if (this.#isOver) this.#onPlaced(this.#placement);
+    this.#placement.onHeld = (isShared) => this.#held(isShared);
     const runs = await this.#placement.started;
     if (runs) {
       this.#failures = 0;
@@ -247,6 +253,17 @@ class Life {
     if (runs || left.kind === "died") return left;
     const { error = new Error("it ended before it had started") } = left;
     return { kind: "not started", error };
+  }
+
+  /** A pipeline that ends is left to do so. */
+  #held(isShared: boolean): void {
+    if (this.#isOver) return;
+    this.#with.onHeld();
+    clearTimeout(this.#calm);
+    this.#calm = setTimeout(() => this.#with.onRecovered(), recoversAfter).unref();
+    if (!isShared) return;
+    this.#deaths.held();
+    void this.again();
   }
 
   /** Reports the recovery when it is due; the timer is cleared where it leaves before. */

@@ -25,6 +25,8 @@ export class ThreadDeaths {
   /** Deaths in a row: since it ran for long, or since an event was found to be deadly. */
   #inRow = 0;
   #hasDied = false;
+  /** It has kept others from their thread. */
+  #hasHeld = false;
 
   get deathsInRow(): number {
     return this.#inRow;
@@ -36,13 +38,19 @@ export class ThreadDeaths {
   }
 
   get isAlone(): boolean {
-    return this.#inRow >= deathsForIsolation || this.#deadly.length > 0;
+    return this.#hasHeld || this.#inRow >= deathsForIsolation || this.#deadly.length > 0;
   }
 
   /** It ran for long: earlier deaths no longer delay or isolate it. */
   ranWell(): void {
     this.#inRow = 0;
+    this.#hasHeld = false;
     this.#deaths.clear();
+  }
+
+  /** It has kept others from their thread: from the next launch on it has one of its own. */
+  held(): void {
+    this.#hasHeld = true;
   }
 
   died({ error, by, isByOther }: Death): void {

@@ -63,6 +63,7 @@ export class TestEngine {
       sweepEvery?: number;
       kafka?: Partial<KafkaSettings>;
       machine?: EngineSettings["machine"];
+      threads?: number;
       drainLimit?: number;
       quotas?: Pick<EngineSettings, "deadLetters" | "streamMaxBytes" | "pushRates">;
       /** Carries a ClickHouse of its own, where the tests kill it or look into its folder. */
@@ -81,6 +82,7 @@ export class TestEngine {
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
       ...(options.drainLimit === undefined ? {} : { drainLimit: options.drainLimit }),
+      ...(options.threads === undefined ? {} : { threads: options.threads }),
       ...options.quotas,
       machine: {
         ...(options.ownClickHouse !== true && { embedClickHouse }),

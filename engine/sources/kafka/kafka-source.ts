@@ -20,7 +20,7 @@ import { Opening, type OpeningOptions } from "./group/opening.ts";
 import { kafkaPartition, partitionText } from "./positions/feed.ts";
 import { Lag } from "./positions/lag.ts";
 import { KafkaPositions } from "./positions/positions.ts";
-import { Codecs } from "./protocol/codecs.ts";
+import { Codecs, mostBytesBefore } from "./protocol/codecs.ts";
 import { BackPressure } from "./reading/back-pressure.ts";
 import { FetchBuffer } from "./reading/fetch-buffer.ts";
 import { longestFetch } from "./reading/fetcher.ts";
@@ -126,9 +126,9 @@ export class KafkaSource implements Source {
 
   async open(signals: SourceSignals): Promise<number[]> {
     this.#signals = signals;
-    const codecs = await Codecs.load();
-    this.#reader = new PartitionReader(this.#brokers, codecs, (feed) => this.#positions.topicIdOf(feed));
-    this.#buffer = new FetchBuffer(codecs, this.#options.bufferBytes);
+    const again = await Codecs.load(mostBytesBefore);
+    this.#reader = new PartitionReader(this.#brokers, again, (feed) => this.#positions.topicIdOf(feed));
+    this.#buffer = new FetchBuffer(await Codecs.load(), this.#options.bufferBytes);
     const { givenUp, isMoved } = await this.#opening.run(signals);
     this.waitsForSettled = isMoved;
     this.#lag.opened(this.#positions.feeds);

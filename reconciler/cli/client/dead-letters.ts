@@ -133,7 +133,9 @@ function selection({ settings }: Invocation, message_ids: string[]): object {
 
 function tellUnknown({ terminal }: Invocation, unknown: readonly string[], code: ExitCode): ExitCode {
   if (unknown.length === 0) return code;
-  terminal.err(`No such dead letter, or it is being reprocessed: ${unknown.join(", ")}`);
+  terminal.err(
+    `No such dead letter, or it is being reprocessed, or it holds only the beginning of its event: ${unknown.join(", ")}`,
+  );
   return 1;
 }
 

@@ -7,6 +7,8 @@ import {
   type SchemaField,
 } from "../../../schemas/pipeline.ts";
 import { BatchBuilder } from "../../../engine/batch/builder.ts";
+import { type Care, CarefulReading } from "../../../engine/batch/careful-reading.ts";
+import type { Chunk } from "../../../engine/core/positions.ts";
 import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
 import { refusedBySink, type Rejection } from "../../../engine/core/dead-letter.ts";
 import type { Failure } from "../../../engine/core/sink.ts";
@@ -78,11 +80,22 @@ export function deadlyLetter(given: LetterCase, death: string): Rejection {
   const deaths = new ThreadDeaths();
   const by = { feed: "", position: 1 };
   for (let count = 0; count < 3; count += 1) deaths.died({ error: new Error(deathText(death)), by, isByOther: false });
-  const [deadly] = deaths.care?.deadly ?? [];
-  if (deadly === undefined) throw new Error("expected a deadly event");
+  return readLetter(given, { feed: "", events: [eventOf(given)], last: 1 }, deaths.care);
+}
+
+/** The dead letter of an event that is followed by so many spaces that it is too large. */
+export function oversizedLetter(given: LetterCase, spaces: number): Rejection {
+  const event = eventOf({ ...given, event: `${String(given.event)}${" ".repeat(spaces)}` });
+  return readLetter(given, { feed: "", events: [event], last: 1, oversized: new Set([1]) });
+}
+
+/** The dead letter of an event that reading refuses. */
+function readLetter(given: LetterCase, chunk: Chunk, care?: Care): Rejection {
   const builder = new BatchBuilder(compiled(given), plan, pipeline_id, telemetry);
-  builder.refuse({ feed: "", events: [eventOf(given)], first: 1, last: 1, count: 1 } as never, deadly.error);
-  return builder.encode().rejected[0]!;
+  new CarefulReading(care, () => undefined).take(builder, chunk);
+  const [letter] = builder.encode().rejected;
+  if (letter === undefined) throw new Error("expected an event that reading refuses");
+  return letter;
 }
 
 /** By a table as a server describes it. */

@@ -13,7 +13,7 @@ import { storageError } from "../../../engine/state/storage-error.ts";
 import { RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
 import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
 import { startPause } from "../../../engine/workers/runner.ts";
-import { deathText } from "../../../engine/workers/pool.ts";
+import { deathText, heldText, holdPause } from "../../../engine/workers/pool.ts";
 import type { PauseCase, PauseSection, PauseText } from "./pauses.ts";
 
 /** What the pauses of a batch wait for: the calls of its table by what they are named there. */
@@ -256,6 +256,11 @@ export const threads: PauseSection = {
         class: "thread",
         text: deathText("Worker terminated due to reaching memory limit: JS heap out of memory", ["clicks"]),
       }),
+    },
+    { when: "it keeps its thread from other pipelines, and gets one of its own", pause: () => holdPause },
+    {
+      when: "another pipeline kept the thread for so long that it lost it",
+      pause: () => ({ class: "thread", text: deathText(heldText("clicks"), ["clicks"]) }),
     },
   ],
 };

@@ -1,7 +1,7 @@
-import type { Rejection } from "../../../engine/core/dead-letter.ts";
+import { mostEventBytes, type Rejection } from "../../../engine/core/dead-letter.ts";
 import { failed, said } from "./clickhouse-cases.ts";
 import { letterSections, type LetterSection } from "./letter-cases.ts";
-import { deadlyLetter, type LetterCase, letterOf, refusedLetter } from "./letters.ts";
+import { deadlyLetter, type LetterCase, letterOf, oversizedLetter, refusedLetter } from "./letters.ts";
 import { pauseSections } from "./pause-cases.ts";
 import { pausesOf, type PauseSection, type ToldPause } from "./pauses.ts";
 
@@ -98,6 +98,7 @@ async function refusals(note: (letter: Rejection) => Rejection): Promise<string[
       "Worker terminated due to reaching memory limit: JS heap out of memory",
     ),
   );
+  const oversized = note(oversizedLetter({ ...given, event: '{"n":1}' }, mostEventBytes));
   return [
     "### Rows that ClickHouse refuses",
     `\`sink_rejection_<NAME>\`, component \`sink\`; this one is \`${refused.reason}\`. The text is ClickHouse's, so the code of the error decides what it says.`,
@@ -105,6 +106,9 @@ async function refusals(note: (letter: Rejection) => Rejection): Promise<string[
     "### Events that end threads",
     `\`${deadly.reason}\`, component \`${deadly.component}\`. The text ends with what the last thread died of.`,
     letterEntry({ ...given, event: '{"n":1}' }, deadly),
+    "### Events of Kafka that are too large",
+    `\`${oversized.reason}\`, component \`${oversized.component}\`. The letter holds the first 64 KiB of the event, and is not reprocessed.`,
+    letterEntry({ ...given, event: '{"n":1}' }, oversized),
   ];
 }
 

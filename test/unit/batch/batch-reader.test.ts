@@ -115,6 +115,32 @@ describe("a batch", () => {
   });
 });
 
+/** Whether they had a turn while a batch was read, each of whose reads takes so many milliseconds. */
+const hadTurn = async (milliseconds: number): Promise<boolean> => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  const source = sourceOf(40_000);
+  const next = source.next.bind(source);
+  source.next = (...given) => {
+    vi.advanceTimersByTime(milliseconds);
+    return next(...given);
+  };
+  const { reader } = assemblerOf(source, 40_000, "1h");
+  let had = false;
+  setImmediate(() => (had = true));
+  await reader.next(line(), () => 1, nothing);
+  return had;
+};
+
+describe("the other pipelines of the thread", () => {
+  test("have a turn between two reads that take long, though the batch is not full", async () => {
+    expect(await hadTurn(21)).toBe(true);
+  });
+
+  test("have none after each read of a few milliseconds: it would cost more than it gives", async () => {
+    expect(await hadTurn(1)).toBe(false);
+  });
+});
+
 describe("a drain", () => {
   test("reads what was there when it began, in batches, and then has nothing more", async () => {
     const source = sourceOf(9, 5);

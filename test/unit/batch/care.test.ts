@@ -87,6 +87,62 @@ describe("reading with care", () => {
   });
 });
 
+const large = (text: Buffer, position = 8): Chunk => ({
+  feed: "a",
+  events: [7, 8, 9].map((at) => new Event(at, 1, at === position ? text : Buffer.from(`"a ${at}"`))),
+  last: 9,
+  epoch: 3,
+  oversized: new Set([position]),
+});
+
+const read = (text: Buffer): { builder: BatchBuilder; processed: string[] } => {
+  const processed: string[] = [];
+  const builder = assemblyOf(processed);
+  new CarefulReading(undefined, () => undefined).take(builder, large(text));
+  return { builder, processed };
+};
+
+describe("an event that is too large", () => {
+  test("is processed by no transform, and becomes a dead letter with its beginning", () => {
+    const { builder, processed } = read(Buffer.from(`{"text": "${"x".repeat(100_000)}"}`));
+    expect(processed).toEqual(['"a 7"', '"a 9"']);
+    expect(builder.ranges).toEqual([{ feed: "a", base: 7, first: 7, last: 9, count: 3, epoch: 3 }]);
+    const [letter] = builder.encode().rejected;
+    expect(letter).toMatchObject({
+      component: "ingestor",
+      reason: "too_large",
+      error:
+        "expected an event of at most 8388608 bytes, found 100012: this letter holds its beginning alone, its topic has all of it",
+    });
+    expect(letter!.original_message).toBe(`{"text": "${"x".repeat(65_526)}`);
+  });
+
+  test("ends its beginning with a whole character, or is kept in base64", () => {
+    const [cut] = read(Buffer.from(`aa${"€".repeat(30_000)}`)).builder.encode().rejected;
+    expect(cut!.original_message).toBe(`aa${"€".repeat(21_844)}`);
+    expect(cut!.encoding).toBeUndefined();
+    const [binary] = read(Buffer.alloc(100_000, 0xff)).builder.encode().rejected;
+    expect(binary).toMatchObject({
+      original_message: Buffer.alloc(65_536, 0xff).toString("base64"),
+      encoding: "base64",
+    });
+  });
+
+  test("is refused again where its record says so, and only there: an earlier version may have made a row of it", () => {
+    const { builder } = read(Buffer.alloc(100_000, 0x20));
+    const { rejected } = builder.encode();
+    const madeOf = { kind: "source", ranges: builder.ranges };
+    const again = (rejections: typeof rejected): string[] => {
+      const processed: string[] = [];
+      const { oversized: _unknown, ...chunk } = large(Buffer.from('"a 8"'));
+      takeAgain(assemblyOf(processed, builder.ranges), chunk, { rejections, madeOf } as unknown as BatchRecord);
+      return processed;
+    };
+    expect(again(rejected)).toEqual(['"a 7"', '"a 9"']);
+    expect(again([])).toEqual(['"a 7"', '"a 8"', '"a 9"']);
+  });
+});
+
 describe("what deaths say of a pipeline", () => {
   const by = { feed: "", position: 5 };
   const death = { error: new Error(error), isByOther: false };

@@ -119,7 +119,7 @@ describe("a bomb is an error, and small ones still pass after it", () => {
     });
     const { error } = read(fetched(records), 0, undefined, usual);
     expect(String(error)).toContain("topic orders, partition 3, offset 0: expected");
-    expect(String(error)).toContain("to come to at most 134217728 bytes, found more");
+    expect(String(error)).toContain("to come to at most 67108864 bytes, found more");
   });
 });
 

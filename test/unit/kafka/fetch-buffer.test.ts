@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { mostEventBytes } from "../../../engine/core/dead-letter.ts";
 import { FetchBuffer } from "../../../engine/sources/kafka/reading/fetch-buffer.ts";
 import { codecs } from "./read.ts";
 import { batchBytes, fetched, numbered } from "./written.ts";
@@ -49,10 +50,39 @@ test("a partition that is dropped before it is read gives back its room, and no 
   expect(buffer.take(200, Infinity)).toMatchObject([{ feed: "c", last: 99 }]);
 });
 
+/** Batches of `count` events of so many bytes each, at offsets from 0 on. */
+function sized(count: number, bytes: number): Buffer {
+  const records = Array.from({ length: count }, (_, delta) => ({ delta, value: Buffer.alloc(bytes, 0x20) }));
+  return batchBytes({ records });
+}
+
+test("events of one batch are handed out in shares of about so many bytes, however many it holds", () => {
+  const buffer = new FetchBuffer(codecs, 10_000);
+  buffer.push("a", 0, fetched(sized(50, 1_000)));
+  const shares: number[] = [];
+  while (!buffer.isEmpty) for (const { events } of buffer.take(4_096, 7_500)) shares.push(events.length);
+  expect(shares).toEqual([8, 8, 8, 8, 8, 8, 2]);
+});
+
+test("a single event that is larger than a share is handed out alone", () => {
+  const buffer = new FetchBuffer(codecs, 10_000);
+  buffer.push("a", 0, fetched(sized(3, 5_000)));
+  expect(buffer.take(100, 10).map(({ last, events }) => [last, events.length])).toEqual([[0, 1]]);
+});
+
+test("events that are too large are named, and no others", () => {
+  const buffer = new FetchBuffer(codecs, 10_000);
+  const values = [1, mostEventBytes, mostEventBytes + 1, 2].map((size) => Buffer.alloc(size, 0x20));
+  const records = values.map((value, delta) => ({ delta, value }));
+  buffer.push("a", 5, fetched(batchBytes({ baseOffset: 5, records })));
+  const chunks = buffer.take(100, Infinity);
+  expect(chunks.map(({ oversized }) => oversized)).toEqual([new Set([7])]);
+});
+
 test("so many bytes are handed out as are asked for, and not one event more", () => {
   const { buffer } = filled();
   const [first] = buffer.take(3, Infinity);
   const bytes = first!.events.reduce((sum, { size }) => sum + size, 0);
   expect(buffer.take(3, 0)).toEqual([]);
-  expect(buffer.take(20, bytes)).toMatchObject([{ feed: "a", last: 9 }]);
+  expect(buffer.take(20, bytes)).toMatchObject([{ feed: "a", last: 5 }]);
 });

@@ -1,12 +1,17 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Readiness } from "../../../engine/index.ts";
+import { ThreadHold } from "../../../engine/flow/thread-hold.ts";
 import { ThreadPool } from "../../../engine/workers/pool.ts";
 import type { Placement } from "../../../engine/workers/placement.ts";
-import type { PipelineSpec } from "../../../engine/workers/protocol.ts";
+import type { PipelineSpec, WorkerLike } from "../../../engine/workers/protocol.ts";
 import { ScriptedThreads } from "./scripted-threads.ts";
 
-/** A pool of one shared thread. */
-function pooled(): { pool: ThreadPool; threads: ScriptedThreads; start: (id: string, alone?: boolean) => Placement } {
+/** A pool of one shared thread. `withIn`: what each of its threads has beside. */
+function pooled(withIn: () => object = () => ({})): {
+  pool: ThreadPool;
+  threads: ScriptedThreads;
+  start: (id: string, alone?: boolean) => Placement;
+} {
   const threads = new ScriptedThreads();
   const telemetry = { threadDied: () => undefined } as never;
   const [journal, log] = [{} as never, {} as never];
@@ -16,7 +21,7 @@ function pooled(): { pool: ThreadPool; threads: ScriptedThreads; start: (id: str
     log,
     telemetry,
     onCommitted: () => undefined,
-    spawn: threads.spawn,
+    spawn: () => Object.assign(threads.spawn(), withIn()),
   });
   const start = (pipeline_id: string, alone = false): Placement =>
     pool.start({ pipeline_id } as PipelineSpec, { alone });
@@ -67,6 +72,55 @@ describe("a pipeline whose threads die repeatedly", () => {
     await turn();
     await turn();
     expect(shared.isDead).toBe(true);
+  });
+});
+
+/** A pool whose threads have memory that says who keeps them. */
+function held(): { pool: ThreadPool; threads: ScriptedThreads; start: (id: string, alone?: boolean) => Placement } {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  return pooled(() => ({ hold: new ThreadHold(new SharedArrayBuffer(ThreadHold.bytes)) }));
+}
+
+/** What the pool says of it within a time, in which it has its thread. */
+async function told(threads: ScriptedThreads, placement: Placement, milliseconds: number): Promise<boolean[]> {
+  const said: boolean[] = [];
+  placement.onHeld = (isShared) => void said.push(isShared);
+  await turn();
+  const { hold } = threads.of(placement.pipeline_id) as WorkerLike;
+  hold!.during(placement.number, () => vi.advanceTimersByTime(milliseconds));
+  return said;
+}
+
+describe("a pipeline that keeps its thread from everything else", () => {
+  test("is told once for each time, and whether it shares the thread", async () => {
+    const { pool, threads, start } = held();
+    const guilty = start("guilty");
+    start("beside");
+    expect(await told(threads, guilty, 1_000)).toEqual([]);
+    expect(await told(threads, guilty, 3_000)).toEqual([true]);
+    expect(await told(threads, guilty, 3_000)).toEqual([true]);
+    expect(await told(threads, start("lone", true), 3_000)).toEqual([false]);
+    expect(threads.threads.map(({ isDead }) => isDead)).toEqual([false, false]);
+    await pool.close();
+  });
+
+  test("loses the thread where it does not let it go, and the others go on at once", async () => {
+    const { pool, threads, start } = held();
+    const [guilty, beside] = [start("guilty"), start("beside")];
+    await told(threads, guilty, 6_500);
+    expect(await guilty.left).toMatchObject({ kind: "died", isByOther: false });
+    const left = await beside.left;
+    expect(left).toMatchObject({ kind: "died", isByOther: true });
+    expect(left.error?.message).toBe("its thread died of pipeline guilty: pipeline guilty held it for more than 5 s");
+    await pool.close();
+  });
+
+  test("keeps a thread of its own for as long as it needs", async () => {
+    const { pool, threads, start } = held();
+    const lone = start("lone", true);
+    expect(await told(threads, lone, 60_000)).toEqual([false]);
+    expect(threads.of("lone").isDead).toBe(false);
+    await pool.close();
   });
 });
 

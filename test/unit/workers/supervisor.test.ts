@@ -22,10 +22,13 @@ class World {
   /** How often nothing was under way any more. */
   idle = 0;
   /** Deaths of threads, and recoveries from them. */
-  readonly deaths: ("died" | "recovered")[] = [];
+  readonly deaths: ("died" | "recovered" | "held")[] = [];
+  /** Of each launch: whether it is to be on a thread of its own. */
+  readonly alone: boolean[] = [];
   readonly supervisor = new Supervisor({
-    launch: (signal) =>
+    launch: (signal, { isAlone }) =>
       new Promise((resolve, reject) => {
+        this.alone.push(isAlone);
         const go = (): void => {
           if (signal.aborted) reject(new LeftForLater("it was ended"));
           else resolve(this.#place());
@@ -34,6 +37,7 @@ class World {
       }),
     onRetry: () => undefined,
     onDied: () => void this.deaths.push("died"),
+    onHeld: () => void this.deaths.push("held"),
     onRecovered: () => void this.deaths.push("recovered"),
     onRested: () => undefined,
     onOutdated: () => undefined,
@@ -42,7 +46,7 @@ class World {
   });
 
   #place(): Placement {
-    const placement: Placement = new Placement("orders", ({ type }) => {
+    const placement: Placement = new Placement("orders", 1, ({ type }) => {
       // It takes a moment to leave.
       if (type === "stop" || type === "abort") setTimeout(() => this.leave(placement), type === "stop" ? 30 : 3);
     });
@@ -163,4 +167,35 @@ test("after a death by another pipeline it is launched again at once, and has re
   world.leave(await world.runs(), "died", true);
   await world.runs();
   expect(world.deaths).toEqual(["died", "recovered"]);
+});
+
+test("one that keeps its thread from others is launched again on its own, once, and is well when it has not done so for a while", async () => {
+  const world = new World();
+  const { supervisor, deaths, alone } = world;
+  supervisor.restart();
+  const first = await world.runs();
+  first.onHeld(true);
+  expect(deaths).toEqual(["held"]);
+  await vi.advanceTimersByTimeAsync(3);
+  const second = await world.runs();
+  expect([alone, world.most]).toEqual([[false, true], 1]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  second.onHeld(false);
+  await vi.advanceTimersByTimeAsync(29_990);
+  expect([deaths, alone.length]).toEqual([["held", "held"], 2]);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(deaths).toEqual(["held", "held", "recovered"]);
+  void supervisor.abort();
+});
+
+test("one that is being stopped is not launched again for the time that it keeps its thread", async () => {
+  const world = new World();
+  const { supervisor, deaths, alone } = world;
+  supervisor.restart();
+  const placement = await world.runs();
+  const stopped = supervisor.stop(1_000);
+  placement.onHeld(true);
+  await vi.advanceTimersByTimeAsync(60);
+  await stopped;
+  expect([deaths, alone, supervisor.isIdle]).toEqual([[], [false], true]);
 });

@@ -1,3 +1,4 @@
+import { mostEventBytes } from "../../../core/dead-letter.ts";
 import type { Chunk, Feed } from "../../../core/positions.ts";
 import type { Event } from "../../../event/event.ts";
 import type { Codecs } from "../protocol/codecs.ts";
@@ -83,7 +84,7 @@ export class FetchBuffer {
     while (left > 0 && bytes < maxBytes) {
       const reading = (this.#reading ??= this.#open());
       if (reading === undefined) break;
-      const chunk = this.#someOr(reading, left, chunks.length > 0);
+      const chunk = this.#someOr(reading, { limit: left, room: maxBytes - bytes }, chunks.length > 0);
       if (chunk === "failed") break;
       if (chunk === undefined) continue;
       chunks.push(chunk);
@@ -94,9 +95,9 @@ export class FetchBuffer {
   }
 
   /** Keeps an error for the next call if this call already has events to hand out, so that these are not lost. */
-  #someOr(reading: Reading, limit: number, isLater: boolean): Chunk | "failed" | undefined {
+  #someOr(reading: Reading, share: Share, isLater: boolean): Chunk | "failed" | undefined {
     try {
-      return this.#some(reading, limit);
+      return this.#some(reading, share);
     } catch (error) {
       if (!isLater) throw error;
       this.#failure = error;
@@ -115,7 +116,7 @@ export class FetchBuffer {
   }
 
   /** The next events of the run, or an empty chunk up to an offset without events; undefined where there is neither. */
-  #some(reading: Reading, limit: number): Chunk | undefined {
+  #some(reading: Reading, share: Share): Chunk | undefined {
     const run = this.#run;
     if (reading.at >= run.count) {
       reading.at = 0;
@@ -124,12 +125,14 @@ export class FetchBuffer {
         return nextOffset - 1 > reading.last ? chunkOf(reading, [], nextOffset - 1, epoch) : undefined;
       }
     }
-    const end = Math.min(run.count, reading.at + limit);
+    const end = endOf(run, reading.at, share);
     const events = eventsOf(run, reading.at, end, reading.topic);
+    const oversized = oversizedOf(run, reading.at, end);
     reading.at = end;
     const isWhole = end === run.count;
     reading.last = isWhole ? reading.batches.nextOffset - 1 : run.offsets[end - 1]!;
-    return chunkOf(reading, events, reading.last, isWhole ? reading.batches.epoch : run.epoch);
+    const chunk = chunkOf(reading, events, reading.last, isWhole ? reading.batches.epoch : run.epoch);
+    return oversized === undefined ? chunk : { ...chunk, oversized };
   }
 
   #next(reading: Reading): boolean {
@@ -148,6 +151,35 @@ export class FetchBuffer {
     this.#bytes -= reading.bytes;
     this.onChange();
   }
+}
+
+/** How much is handed out: at most so many events, of about so many bytes. */
+interface Share {
+  limit: number;
+  room: number;
+}
+
+/** Where the share of a run ends that begins at `at`. Values are measured one by one only where a run has more than the room. */
+function endOf({ count, valueBytes, starts, ends }: RecordRun, at: number, { limit, room }: Share): number {
+  const end = Math.min(count, at + limit);
+  if (valueBytes <= room) return end;
+  let to = at;
+  for (let bytes = 0; to < end && bytes < room; to += 1) bytes += Math.max(0, ends[to]! - starts[to]!);
+  return to;
+}
+
+/** The offsets of values that are too large; undefined where there are none, as in each run of fewer bytes. */
+function oversizedOf(
+  { valueBytes, offsets, starts, ends }: RecordRun,
+  from: number,
+  to: number,
+): Set<number> | undefined {
+  if (valueBytes <= mostEventBytes) return undefined;
+  const found = new Set<number>();
+  for (let index = from; index < to; index += 1) {
+    if (ends[index]! - starts[index]! > mostEventBytes) found.add(offsets[index]!);
+  }
+  return found.size === 0 ? undefined : found;
 }
 
 function chunkOf({ feed }: Reading, events: Event[], last: number, epoch: number | undefined): Chunk {
