@@ -26,13 +26,18 @@ export class OtlpTarget {
     this.grpc = daemon.listeners.otlpGrpc!;
   }
 
-  /** `envOf` gives what the process has in its environment besides. */
-  static async start(envOf: (place: Workplace) => Record<string, string> = () => ({})): Promise<OtlpTarget> {
+  /** `prepare` gives what the process has in its environment besides, and may write further files. */
+  static async start(
+    prepare: (place: Workplace) => Record<string, string> | Promise<Record<string, string>> = () => ({}),
+  ): Promise<OtlpTarget> {
     const place = await Workplace.make();
     try {
       for (const signal of signals) await place.write(`${signal}.yaml`, fileOf(signal));
       const otlp = { otlpGrpc: await freeAddress(), otlpHttp: await freeAddress() };
-      const daemon = await place.start({ env: envOf(place), listeners: { ...(await freeListeners()), ...otlp } });
+      const daemon = await place.start({
+        env: await prepare(place),
+        listeners: { ...(await freeListeners()), ...otlp },
+      });
       for (const signal of signals)
         await daemon.until(() => daemon.health(pipelineOf(signal)), "to have its pipelines");
       return new OtlpTarget(place, daemon);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /** How a flood of connections is made. */
-export interface Flood {
+export interface ConnectionFlood {
   /** `HOST:PORT` of the listener. */
   target: string;
   count: number;
@@ -30,7 +30,7 @@ export class HeldConnections {
   readonly #sockets: Socket[] = [];
 
   /** Resolves when all have been accepted or refused. */
-  async open({ target, count, from, opening }: Flood): Promise<void> {
+  async open({ target, count, from, opening }: ConnectionFlood): Promise<void> {
     const [host = "", port = ""] = target.split(":");
     const opened = Array.from({ length: count }, async () => {
       const socket = connect({ host, port: Number(port), localAddress: from });

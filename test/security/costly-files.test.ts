@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Daemon, Reconcile } from "../../examples/quickstart/daemon.ts";
 import { pipelineFile, token, tokenEnv, Workplace } from "../support/daemon.ts";
-import { isFull, measured } from "./attacks.ts";
+import { isFull } from "./attacks.ts";
 import { costlyFiles, type CostlyFile } from "./costly-files.ts";
+import { Neighbour } from "./neighbour.ts";
 import { Stalls } from "./stalls.ts";
 
 /** Who writes a pipeline file cannot stall the process that runs it: files are read in a thread, within a budget. */
@@ -28,6 +29,7 @@ let accepted = 0;
 beforeAll(async () => {
   place = await Workplace.make();
   await place.write("orders.yaml", pipelineFile("orders"));
+  await Neighbour.write(place);
   stalls = new Stalls(join(place.path, "stalls"));
   daemon = await place.start({ env: { ...tokenEnv, ...(isFull && stalls.env) } });
   await daemon.until(async () => (await isAccepted()) || undefined, "to take events");
@@ -82,12 +84,13 @@ test(
   async () => {
     // The start of a process compiles its program.
     const since = Date.now();
-    const between = await meanwhile(refused);
+    const neighbour = await Neighbour.of(daemon);
+    const { result: between, delays } = await neighbour.during(() => meanwhile(refused));
     // One that reads them itself answers nothing until it has read a file.
     expect(between).toBeGreaterThan(refused.length);
     if (!isFull) return;
     const block = stalls.longest(daemon.pid, since);
-    measured(`${refused.length} costly files`, daemon.pid, `longest stall ${block.toFixed(0)} ms`);
+    neighbour.noted(`${refused.length} costly files`, delays, `longest stall ${block.toFixed(0)} ms`);
     expect(block).toBeLessThan(200);
   },
 );

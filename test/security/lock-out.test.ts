@@ -3,8 +3,16 @@ import type { Daemon } from "../../examples/quickstart/daemon.ts";
 import { GrpcSender } from "../integration/otlp/senders.ts";
 import { pipelineFile, token, tokenEnv, Workplace } from "../support/daemon.ts";
 import { freeAddresses } from "../support/ports.ts";
-import { isFull, measured } from "./attacks.ts";
-import { halfPreface, HeldConnections, idleRequest, idleSession, slowBody } from "./connection-flood.ts";
+import { isFull } from "./attacks.ts";
+import {
+  type ConnectionFlood,
+  halfPreface,
+  HeldConnections,
+  idleRequest,
+  idleSession,
+  slowBody,
+} from "./connection-flood.ts";
+import { Neighbour } from "./neighbour.ts";
 
 /** Who opens connections, without a token, does not lock out those who have one (docs/security.md). */
 
@@ -18,15 +26,18 @@ const patience = { timeout: 180_000 };
 
 let place: Workplace;
 let daemon: Daemon;
+let neighbour: Neighbour;
 let held: HeldConnections;
 
 beforeAll(async () => {
   place = await Workplace.make();
   await place.write("orders.yaml", pipelineFile("orders"));
+  await Neighbour.write(place);
   const [api = "", events = "", otlpGrpc = "", otlpHttp = ""] = await freeAddresses(4);
   const args = ["--dir", place.pipelines, ...limits];
   daemon = await place.start({ args, env: tokenEnv, listeners: { api, events, otlpGrpc, otlpHttp } });
   await daemon.until(async () => ((await post()) === 202 ? true : undefined), "to take events");
+  neighbour = await Neighbour.of(daemon);
 });
 
 afterAll(() => place.clean());
@@ -36,6 +47,12 @@ beforeEach(() => {
 });
 
 afterEach(() => held.close());
+
+/** Opens connections; notes what they cost a pipeline beside them. */
+async function opened(what: string, flood: Omit<ConnectionFlood, "count">): Promise<void> {
+  const { delays } = await neighbour.during(() => held.open({ count, ...flood }));
+  neighbour.noted(`${count} connections from ${flood.from} ${what}`, delays);
+}
 
 /** The status that an honest sender gets on a connection of its own. */
 async function post(): Promise<number> {
@@ -77,14 +94,13 @@ test("who sends what is no request is counted, and logged", patience, async () =
 });
 
 async function expectGrpcOpen(from: string, what: string, opening: string | Buffer): Promise<void> {
-  await held.open({ target: daemon.listeners.otlpGrpc!, count, from, opening });
+  await opened(`to OTLP over gRPC ${what}`, { target: daemon.listeners.otlpGrpc!, from, opening });
   expect(await exportOverGrpc()).toBe(5);
   expect(await post()).toBe(202);
   expect(await read("/healthz")).toBe(healthy);
   // One line gathers the refusals of a second.
   const isTold = (): boolean => /A listener refuses connections.*otlp_grpc/s.test(daemon.log.join("\n"));
   await daemon.until(async () => isTold() || undefined, "to say that it refuses connections");
-  measured(`${count} connections from ${from} ${what}`, daemon.pid);
 }
 
 test.each([
@@ -105,7 +121,8 @@ test(
   "many idle keep-alive connections to the status API, from the address of others, lock out nobody",
   patience,
   async () => {
-    await held.open({ target: daemon.listeners.api, count, from: "127.0.0.1", opening: idleRequest });
+    const from = "127.0.0.1";
+    await opened("that idle, to the status API", { target: daemon.listeners.api, from, opening: idleRequest });
     // One that waits for its answer is never closed, and with so few allowed all of them may for a moment.
     await expect.poll(() => held.isIdle, { timeout: 60_000, interval: 20 }).toBe(true);
     expect(await read("/healthz")).toBe(healthy);
@@ -120,14 +137,14 @@ test(
   "many connections from another address without a request to the events listener lock out nobody",
   patience,
   async () => {
-    await held.open({ target: daemon.listeners.events, count, from: "127.0.0.2", opening: "" });
+    await opened("without a byte, to webhooks", { target: daemon.listeners.events, from: "127.0.0.2", opening: "" });
     expect(await post()).toBe(202);
     expect(await read("/healthz")).toBe(healthy);
   },
 );
 
 async function expectHttpOpen(from: string): Promise<void> {
-  await held.open({ target: daemon.listeners.otlpHttp!, count, from, opening: slowBody });
+  await opened("with slow bodies, to OTLP over HTTP", { target: daemon.listeners.otlpHttp!, from, opening: slowBody });
   const url = `http://${daemon.listeners.otlpHttp!}/healthz`;
   expect((await fetch(url, { headers: { connection: "close" } })).status).toBe(200);
 }

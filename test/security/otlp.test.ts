@@ -8,8 +8,10 @@ import { RawGrpc } from "../fuzz/otlp-raw-grpc.ts";
 import { sendHttp } from "../fuzz/otlp-raw-http.ts";
 import { naming, over, types } from "../fuzz/otlp-request.ts";
 import { OtlpTarget } from "../fuzz/otlp-target.ts";
+import { tokenEnv } from "../support/daemon.ts";
 import { Random } from "../support/random.ts";
-import { isFull, measured } from "./attacks.ts";
+import { isFull } from "./attacks.ts";
+import { Neighbour } from "./neighbour.ts";
 import { attack, preparedAttack } from "./otlp-attack.ts";
 import { costlyBody, largestBody } from "./otlp-amplification.ts";
 import { Stalls } from "./stalls.ts";
@@ -30,10 +32,11 @@ let target: OtlpTarget;
 let stalls: Stalls;
 
 beforeAll(async () => {
-  target = await OtlpTarget.start((place) => {
+  target = await OtlpTarget.start(async (place) => {
+    await Neighbour.write(place);
     stalls = new Stalls(join(place.path, "stalls"));
     // Each body is to be decoded, however many wait: refused as too much waits, it would show nothing.
-    return { ...(isFull && stalls.env), SLUICE_PUSH_MAX_WAIT: "1m" };
+    return { ...tokenEnv, ...(isFull && stalls.env), SLUICE_PUSH_MAX_WAIT: "1m" };
   });
 });
 
@@ -78,20 +81,23 @@ test(
   async () => {
     const prepared = preparedAttack(size);
     const grpc = new RawGrpc(target.grpc);
+    const neighbour = await Neighbour.of(target.daemon);
     const since = Date.now();
-    const attacking = attack({ http: target.http, grpc }, prepared, rounds);
     const random = new Random(1);
-    const { result: answers, seen: times } = await during(attacking, async () => {
-      await sleep(isFull ? 20 : 100);
-      return probeAll(random);
-    });
+    const { result, delays } = await neighbour.during(() =>
+      during(attack({ http: target.http, grpc }, prepared, rounds), async () => {
+        await sleep(isFull ? 20 : 100);
+        return probeAll(random);
+      }),
+    );
+    const { result: answers, seen: times } = result;
     grpc.close();
     expect(answers.filter(({ status }) => !expectedAnswers.includes(Number(status)))).toEqual([]);
     if (!isFull) return;
     const [slowest, stall] = [Math.max(...times), stalls.longest(target.daemon.pid, since)];
     const memory = target.memory.highest;
     const figures = [`longest stall ${stall.toFixed(0)} ms`, `slowest probe ${slowest.toFixed(0)} ms`];
-    measured(`OTLP bodies, each ${rounds} times`, target.daemon.pid, ...figures);
+    neighbour.noted(`OTLP bodies, each ${rounds} times`, delays, ...figures);
     expect(stall).toBeLessThan(longestStall);
     expect(slowest).toBeLessThan(longestAnswer);
     expect(memory).toBeLessThan(mostMemory);

@@ -7,8 +7,9 @@ import type { PipelineHealth } from "../../engine/index.ts";
 import { pipelineFile, token, tokenEnv, Workplace } from "../support/daemon.ts";
 import { requireOrSkip } from "../support/require-or-skip.ts";
 import { SmallDisk } from "../support/small-disk.ts";
-import { isFull, measured } from "./attacks.ts";
+import { isFull } from "./attacks.ts";
 import { flood } from "./flood.ts";
+import { Neighbour } from "./neighbour.ts";
 
 /** A sender with a token adds events to one pipeline: what that cannot do to the disk and to the other pipelines. */
 
@@ -28,6 +29,7 @@ beforeEach(async ({ skip }) => {
   disk = await SmallDisk.make(place.dataDir, diskSize);
   await place.write("attack.yaml", pipelineFile("attack"));
   await place.write("orders.yaml", pipelineFile("orders"));
+  await Neighbour.write(place);
 });
 
 afterEach(async () => {
@@ -98,8 +100,10 @@ test(
     // What is refused fills nothing: how many requests it takes depends on how fast the others are written.
     const isBounded = async (answered: Statuses): Promise<boolean> =>
       answered.has(429) && (await health("attack")).paused !== undefined;
-    const { attacker, other } = await attack(isFull ? 10_000 : 40, 400_000, isBounded);
-    measured("a flood of bad events", daemon.pid, `${Math.round(disk.freeBytes / megabyte)} MB of ${diskSize} left`);
+    const neighbour = await Neighbour.of(daemon);
+    const { result, delays } = await neighbour.during(() => attack(isFull ? 10_000 : 40, 400_000, isBounded));
+    const { attacker, other } = result;
+    neighbour.noted("a flood of bad events", delays, `${Math.round(disk.freeBytes / megabyte)} MB of ${diskSize} left`);
     expect(new Set(other)).toEqual(new Set([202]));
     expect(new Set(attacker.keys())).toEqual(new Set([202, 429]));
     expect(disk.freeBytes).toBeGreaterThan(0.1 * diskSize * megabyte);
