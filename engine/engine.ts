@@ -107,7 +107,16 @@ export class Engine {
     });
     const otlp = { ...settings.otlp, maxWait: settings.pushMaxWait ?? defaultPushMaxWait };
     const rates = { ...defaultPushRates, ...settings.pushRates };
-    this.#endpoints = new IngestEndpoints({ registry, tokens: this.#tokens, streams, recorder, otlp, rates });
+    const openStream = (entry: CatalogEntry): Promise<void> => this.#storage.open(entry);
+    this.#endpoints = new IngestEndpoints({
+      registry,
+      openStream,
+      tokens: this.#tokens,
+      streams,
+      recorder,
+      otlp,
+      rates,
+    });
     this.#lifecycle = new Lifecycle({
       registry,
       storage: this.#storage,
@@ -120,15 +129,35 @@ export class Engine {
 
   /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD, DATA_DIR_NEWER and DATA_DIR_OLDER. */
   static async open(settings: EngineSettings): Promise<Engine> {
-    const engine = new Engine(settings, await openStores(settings));
+    const engine = await Engine.begin(settings);
     try {
-      await engine.#lifecycle.restore();
+      await engine.restore();
     } catch (error) {
       await engine.close();
       throw error;
     }
-    engine.#sweeping = setInterval(() => void engine.#sweep(), settings.sweepEvery ?? defaultSweepEvery).unref();
     return engine;
+  }
+
+  /**
+   * Takes the data dir, as `open` does, and starts nothing yet: what is pushed is stored already, so that senders do not wait for
+   * the streams and pipelines of others. `restore` follows, before any other call that changes something.
+   */
+  static async begin(settings: EngineSettings): Promise<Engine> {
+    const engine = new Engine(settings, await openStores(settings));
+    try {
+      await engine.#lifecycle.prepare();
+    } catch (error) {
+      await engine.close();
+      throw error;
+    }
+    return engine;
+  }
+
+  /** Opens the streams, and starts what should run. */
+  async restore(): Promise<void> {
+    await this.#lifecycle.restore();
+    this.#sweeping = setInterval(() => void this.#sweep(), this.#settings.sweepEvery ?? defaultSweepEvery).unref();
   }
 
   /** The id drawn when the data dir was made. */

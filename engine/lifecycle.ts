@@ -8,6 +8,9 @@ import { isPassing } from "./state/storage-error.ts";
 import type { Log } from "./telemetry/log.ts";
 import type { Runner } from "./workers/runner.ts";
 
+/** So many streams are opened at once after a start. */
+const openedAtOnce = 8;
+
 interface LifecycleOptions {
   registry: PipelineRegistry;
   storage: PipelineStorage;
@@ -74,20 +77,34 @@ export class Lifecycle {
     });
   }
 
-  /** After a start of the process: completes interrupted calls, removes leftovers, and starts what should run. */
-  async restore(): Promise<void> {
-    const { registry, storage, runner } = this.#options;
+  /** After a start of the process, before anything is pushed: removes leftovers. */
+  async prepare(): Promise<void> {
+    const { registry, storage } = this.#options;
     const entries = registry.list();
     await storage.removeLeftovers(new Set(entries.map(({ pipeline_id }) => pipeline_id)));
-    for (const entry of entries) {
-      const { pipeline_id, status } = entry;
-      if (status !== "Terminating" && !(await this.#canOpenStream(entry))) continue;
-      if (status === "Stopping") await registry.change(pipeline_id, "Stopped");
-      if (status === "Terminating") await this.#completeEnd(entry);
-      if (!shouldRun(status)) continue;
-      if (status !== "Running") await registry.change(pipeline_id, "Running");
-      runner.restart(pipeline_id);
-    }
+    for (const entry of entries) if (entry.status !== "Terminating") storage.await(entry);
+  }
+
+  /** After a start of the process: completes interrupted calls, and starts what should run. */
+  async restore(): Promise<void> {
+    const left = this.#options.registry.list();
+    const next = async (): Promise<void> => {
+      for (let entry = left.shift(); entry !== undefined; entry = left.shift()) await this.#restore(entry);
+    };
+    const done = await Promise.allSettled(Array.from({ length: openedAtOnce }, next));
+    const failed = done.find((one) => one.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async #restore(entry: CatalogEntry): Promise<void> {
+    const { registry, runner } = this.#options;
+    const { pipeline_id, status } = entry;
+    if (status !== "Terminating" && !(await this.#canOpenStream(entry))) return;
+    if (status === "Stopping") await registry.change(pipeline_id, "Stopped");
+    if (status === "Terminating") await this.#completeEnd(entry);
+    if (!shouldRun(status)) return;
+    if (status !== "Running") await registry.change(pipeline_id, "Running");
+    runner.restart(pipeline_id);
   }
 
   /** What cannot be dropped now fails its pipeline alone: a file that asks for `Terminated` ends it again. */

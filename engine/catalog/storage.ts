@@ -93,6 +93,11 @@ export class PipelineStorage {
     if (isPushed(config)) await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
   }
 
+  /** Its stream is there, and is opened later: by the start, or for the first that is pushed. */
+  await({ pipeline_id, config }: Pick<CatalogEntry, "pipeline_id" | "config">): void {
+    if (isPushed(config)) this.#options.streams.await(pipeline_id);
+  }
+
   /** Drops the stream's events that no pending batch names, what a join buffers, and the keys of dedup. */
   async release({ pipeline_id, config }: CatalogEntry): Promise<void> {
     const { journal, streams, disk, recorder } = this.#options;

@@ -32,6 +32,8 @@ export interface PipelineOptions extends Omit<BatchReaderOptions, "leave" | "dra
   into?: "join";
   /** Draws the numbers of its batches; its own by default. Two pipelines with one journal share it. */
   drawNumber?: () => number;
+  /** Called when source and target answer as they should. */
+  onOpened?: () => void;
   /**
    * Called before a batch begins, while none is being built: no batch that comes has an earlier clock than `oldest`. Resolves
    * with why none may begin yet.
@@ -192,6 +194,7 @@ export class Pipeline {
     for (const batch of givenUp) keys.release(batch);
     await this.#target.reopen(compiled.sink, 1);
     this.#pauses.end();
+    this.#options.onOpened?.();
     return givenUp;
   }
 

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import type { CatalogEntry } from "../catalog/catalog.ts";
 import type { AccessTokens } from "../catalog/access-tokens.ts";
 import { type RequestRefusal, unknownPipeline } from "../core/refusals.ts";
 import type { BeginRequest } from "../http/request-progress.ts";
@@ -21,6 +22,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 
 interface IngestEndpointsOptions {
   registry: PipelineRegistry;
+  openStream: (entry: CatalogEntry) => Promise<void>;
   tokens: AccessTokens;
   streams: Streams;
   recorder: Recorder;
@@ -40,11 +42,17 @@ export class IngestEndpoints {
   readonly #telemetry: Pick<Telemetry, "grpcNotLoaded">;
   #otlpGrpc: Promise<OtlpGrpc> | undefined;
 
-  constructor({ registry, tokens, streams, recorder, otlp, rates }: IngestEndpointsOptions) {
+  constructor({ registry, openStream, tokens, streams, recorder, otlp, rates }: IngestEndpointsOptions) {
     this.#rates = new RateLimits(rates);
     this.#telemetry = recorder;
     this.#backPressure = new BackPressure({ registry, streams, telemetry: recorder });
-    const gate = new IngestGate({ registry, streams, backPressure: this.#backPressure, rates: this.#rates });
+    const gate = new IngestGate({
+      registry,
+      streams,
+      openStream,
+      backPressure: this.#backPressure,
+      rates: this.#rates,
+    });
     this.#gate = gate;
     this.webhook = new WebhookIntake(new WebhookEndpoint({ gate, tokens, telemetry: recorder }), this.#probes);
     const receiver = new Receiver(new OtlpEndpoint({ gate, telemetry: recorder }), otlp);

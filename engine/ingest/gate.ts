@@ -1,6 +1,7 @@
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { Receiver } from "../core/dead-letter.ts";
 import type { Push } from "../core/push.ts";
+import type { CatalogEntry } from "../catalog/catalog.ts";
 import type { PipelineRegistry } from "../catalog/registry.ts";
 import { limitsOf, type Streams } from "../streams/streams.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -114,6 +115,8 @@ type SourceType = PipelineConfig["sources"][number]["type"];
 interface IngestGateOptions {
   registry: PipelineRegistry;
   streams: Streams;
+  /** Opens the stream of a pipeline. Throws what `Streams.open` throws. */
+  openStream: (entry: CatalogEntry) => Promise<void>;
   backPressure: BackPressure;
   rates: RateLimits;
 }
@@ -170,6 +173,7 @@ export class IngestGate {
     }
     const { streams, backPressure, rates } = this.#options;
     rates.take(pipeline_id, { events: push.ends.length, bytes: push.bytes.length });
+    if (streams.isAwaited(pipeline_id)) await this.#opened(pipeline_id);
     const append = streams.get(pipeline_id).append(push);
     const storing = this.#storing.get(pipeline_id) ?? new Set();
     this.#storing.set(pipeline_id, storing);
@@ -186,6 +190,12 @@ export class IngestGate {
       if (storing.size === 0) this.#storing.delete(pipeline_id);
     }
     backPressure.stored(pipeline_id);
+  }
+
+  /** After a start of the process: the stream of a sender is opened before others. What fails, `Streams.get` says. */
+  async #opened(pipeline_id: string): Promise<void> {
+    const { registry, openStream } = this.#options;
+    await openStream(registry.get(pipeline_id)).catch(() => undefined);
   }
 
   /** Resolves when every push that a pipeline has accepted is stored. */

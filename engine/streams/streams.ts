@@ -33,6 +33,9 @@ export class Streams {
   readonly #times = new Map<string, ArrivalTimes>();
   /** Pipelines whose stream could not be opened. */
   readonly #closed = new Set<string>();
+  /** Pipelines whose stream is to be opened after the start of the process, which senders do not wait for. */
+  readonly #awaited = new Set<string>();
+  readonly #opening = new Map<string, Promise<void>>();
   /** Called with the newest durable sequence of a pipeline's stream. */
   onAppended: (pipeline_id: string, last: number) => void = () => undefined;
 
@@ -59,6 +62,26 @@ export class Streams {
    */
   async open(pipeline_id: string, config: PipelineConfig, trimmed: number): Promise<void> {
     if (this.#streams.has(pipeline_id)) return;
+    const opening = this.#opening.get(pipeline_id) ?? this.#open(pipeline_id, config, trimmed);
+    this.#opening.set(pipeline_id, opening);
+    try {
+      await opening;
+    } finally {
+      if (this.#opening.get(pipeline_id) === opening) this.#opening.delete(pipeline_id);
+    }
+  }
+
+  /** The stream of a pipeline is there, and will be opened: what it holds is not known until then. */
+  await(pipeline_id: string): void {
+    this.#awaited.add(pipeline_id);
+  }
+
+  /** Whether the stream of a pipeline has not been opened yet since the process started, though it is there. */
+  isAwaited(pipeline_id: string): boolean {
+    return this.#awaited.has(pipeline_id);
+  }
+
+  async #open(pipeline_id: string, config: PipelineConfig, trimmed: number): Promise<void> {
     const { maxBytes = Infinity, sizes, patience } = this.#options;
     const { max_bytes, max_msgs } = limitsOf(config);
     let times = new ArrivalTimes();
@@ -81,6 +104,8 @@ export class Streams {
     } catch (error) {
       this.#closed.add(pipeline_id);
       throw error;
+    } finally {
+      this.#awaited.delete(pipeline_id);
     }
   }
 
@@ -119,9 +144,9 @@ export class Streams {
     return this.#streams.has(pipeline_id);
   }
 
-  /** What a pipeline's stream holds; nothing where it has none, undefined where it could not be opened. */
+  /** What a pipeline's stream holds; nothing where it has none, undefined where it is not open. */
   state(pipeline_id: string): BoundedStreamState | undefined {
-    if (this.#closed.has(pipeline_id)) return undefined;
+    if (this.#closed.has(pipeline_id) || this.#awaited.has(pipeline_id)) return undefined;
     const stream = this.#streams.get(pipeline_id);
     if (stream === undefined) return { messages: 0, bytes: 0, first: 1, last: 0 };
     const { state, maxBytes } = stream;
@@ -223,6 +248,7 @@ export class Streams {
     this.#streams.delete(pipeline_id);
     this.#times.delete(pipeline_id);
     this.#closed.delete(pipeline_id);
+    this.#awaited.delete(pipeline_id);
     try {
       await this.#disk.rm(join(this.#root, pipeline_id));
       await this.#disk.syncFolder(this.#root);

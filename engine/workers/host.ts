@@ -197,6 +197,7 @@ export class ThreadHost {
       options: spec.options,
       keys,
       letters: spec.letters,
+      onOpened: () => this.#remote.post({ type: "opened", pipeline_id }),
       compiled: compiledOf(revision),
       compiledOf,
     };

@@ -17,6 +17,8 @@ export class Placement {
   readonly number: number;
   /** Resolves with true when it runs, with false where it left before. Never rejects. */
   readonly started: Promise<boolean>;
+  /** Resolves when its source and its target have answered, or it has left. Never rejects. */
+  readonly opened: Promise<void>;
   /** Resolves when it has left, and its last write to the journal is done. Never rejects. */
   readonly left: Promise<Left>;
   /** The event that it is processing, in careful reading. */
@@ -28,6 +30,7 @@ export class Placement {
   readonly #send: (message: ToThread) => void;
   readonly #writes = new Set<Promise<void>>();
   #started: (runs: boolean) => void = () => undefined;
+  #opened: () => void = () => undefined;
   #left: (how: Left) => void = () => undefined;
 
   constructor(pipeline_id: string, number: number, send: (message: ToThread) => void) {
@@ -35,6 +38,7 @@ export class Placement {
     this.number = number;
     this.#send = send;
     this.started = new Promise((resolve) => (this.#started = resolve));
+    this.opened = new Promise((resolve) => (this.#opened = resolve));
     this.left = new Promise((resolve) => (this.#left = resolve));
   }
 
@@ -52,8 +56,13 @@ export class Placement {
     this.#started(true);
   }
 
+  hasOpened(): void {
+    this.#opened();
+  }
+
   hasLeft(how: Left): void {
     this.#started(false);
+    this.#opened();
     this.#left(how);
   }
 

@@ -210,6 +210,9 @@ export class ThreadPool {
       case "started":
         thread.pipelines.get(message.pipeline_id)?.hasStarted();
         break;
+      case "opened":
+        thread.pipelines.get(message.pipeline_id)?.hasOpened();
+        break;
       case "trying":
         this.#tries(thread, message);
         break;

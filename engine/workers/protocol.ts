@@ -107,6 +107,8 @@ export type FromThread =
   | { type: "telemetry"; event: keyof Telemetry; fields: Record<string, unknown> }
   | { type: "logged"; level: "debug" | "info" | "warn" | "error"; fields: Record<string, unknown>; sentence: string }
   | { type: "started"; pipeline_id: string }
+  /** After that: its source and its target answer as they should. */
+  | { type: "opened"; pipeline_id: string }
   /** The event that is processed from now on; absent when it is done. Sent only in careful reading. */
   | { type: "trying"; pipeline_id: string; event?: EventPlace }
   /** An exception ends the thread: its text without secrets, and the pipeline that it belongs to, where that is known. */

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
+import { waitAtMost } from "../flow/wait-at-most.ts";
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import { type Pause, waysOut } from "../core/pause.ts";
 import type { Readiness } from "../core/readiness.ts";
@@ -25,6 +26,7 @@ import type { Recorder } from "../telemetry/recorder.ts";
 import type { PipelineSpec, WorkerLike } from "./protocol.ts";
 import type { Placement } from "./placement.ts";
 import { holdPause, ThreadPool } from "./pool.ts";
+import { StartQueue } from "./start-queue.ts";
 import { Supervisor } from "./supervisor.ts";
 import type { ThreadDeaths } from "./thread-deaths.ts";
 
@@ -50,6 +52,10 @@ export interface RunnerOptions {
   onFailed(pipeline_id: string, error: Error): void;
 }
 
+/** So many pipelines of an earlier process are started at once. */
+const startsAtOnce = 8;
+/** A start whose source or target does not answer keeps the others waiting for so long, in milliseconds. */
+const longestTurn = 1_000;
 /** How long `close` waits beyond its limit for a pipeline that does not leave, in milliseconds. */
 const closeGrace = 1_000;
 
@@ -65,12 +71,16 @@ export class Runner {
   /** The secrets that the running pipelines were started with. */
   readonly secretsInUse: Pick<SecretsInUse, "stale">;
   readonly #secretsInUse: SecretsInUse;
+  readonly #starts: StartQueue;
+  /** Pipelines of an earlier process that were not launched yet. */
+  readonly #restarted = new Set<string>();
   #isClosed = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
     this.#secretsInUse = new SecretsInUse(options.secrets);
     this.secretsInUse = this.#secretsInUse;
+    this.#starts = new StartQueue(startsAtOnce, (pipeline_id) => this.#hasWork(pipeline_id));
     this.#pool = new ThreadPool({
       size: options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1)),
       journal: options.journal,
@@ -98,6 +108,7 @@ export class Runner {
 
   /** Starts a pipeline of an earlier process, and retries for as long as it should run. */
   restart(pipeline_id: string): void {
+    this.#restarted.add(pipeline_id);
     void this.#with(pipeline_id, async (supervisor) => supervisor.restart());
   }
 
@@ -213,6 +224,27 @@ export class Runner {
   }
 
   async #launch(pipeline_id: string, signal: AbortSignal, deaths: ThreadDeaths): Promise<Placement> {
+    if (!this.#restarted.delete(pipeline_id)) return this.#place(pipeline_id, signal, deaths);
+    const hasTurn = await this.#starts.turn(pipeline_id, signal);
+    try {
+      const placement = await this.#place(pipeline_id, signal, deaths);
+      if (hasTurn) void waitAtMost(longestTurn, placement.opened).then(() => this.#starts.done());
+      return placement;
+    } catch (error) {
+      if (hasTurn) this.#starts.done();
+      throw error;
+    }
+  }
+
+  /** Whether a pipeline has events or batches to deliver, or a log of its own to read. */
+  #hasWork(pipeline_id: string): boolean {
+    const { catalog, journal, streams } = this.#options;
+    const entry = catalog.get(pipeline_id);
+    if (entry === undefined || !isPushed(entry.config)) return true;
+    return journal.pendingCount(pipeline_id) > 0 || (streams.state(pipeline_id)?.messages ?? 0) > 0;
+  }
+
+  async #place(pipeline_id: string, signal: AbortSignal, deaths: ThreadDeaths): Promise<Placement> {
     const { catalog, streams } = this.#options;
     const entry = catalog.get(pipeline_id);
     if (entry === undefined) throw new LeftForLater(`there is no pipeline ${pipeline_id}`);

@@ -70,11 +70,15 @@ export class TestEngine {
       ownClickHouse?: boolean;
       /** Runs pipelines in threads, where these are what is tested: each has to load the engine again. */
       realThreads?: boolean;
+      /** Takes events, and opens no stream and starts nothing before the test calls `restore`. */
+      isRestored?: false;
     } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
     const embedClickHouse = (): SharedEmbedded => new SharedEmbedded({ isNew: options.dataDir === undefined });
-    made.engine = await Engine.open({
+    const open = (settings: EngineSettings): Promise<Engine> =>
+      options.isRestored === false ? Engine.begin(settings) : Engine.open(settings);
+    made.engine = await open({
       dataDir: made.dataDir,
       log: made.log,
       registry: made.registry,

@@ -78,6 +78,12 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const maxDeletions = settings.text("max_deletions");
     const wishes = { source, variables, interval, maxDeletions, ...approvalIn(settings) };
     const reconciler = new Reconciler({ ...wishes, reader, engine, dataDir, log, registry });
+    // Senders do not wait for the streams and pipelines of others.
+    resources.add(await listeners.http("events", engine.handleEvents, engine.unreadEvents));
+    const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
+    resources.add(await listeners.grpc("otlp_grpc", grpc));
+    resources.add(await listeners.http("otlp_http", engine.handleOtlpHttp, engine.unreadOtlpHttp));
+    await engine.restore();
     const info = processInfo(engine.dataDirId, listeners.addresses, listeners.insecure);
     exposeBuild(registry, info());
     const sources = { engine, reconciler, registry, log, info };
@@ -86,10 +92,6 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const { isReader } = listeners;
     const readers = { hosts: apiHosts(settings), ...(isReader !== undefined && { isReader }) };
     resources.add(await listeners.http("api", statusApi({ ...sources, pure, stopping, ...readers })));
-    resources.add(await listeners.http("events", engine.handleEvents, engine.unreadEvents));
-    const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
-    resources.add(await listeners.grpc("otlp_grpc", grpc));
-    resources.add(await listeners.http("otlp_http", engine.handleOtlpHttp, engine.unreadOtlpHttp));
     const hook = resources.add(hookOf(reconciler, { source, log, registry, secrets: readHookSecrets }));
     resources.add(await listeners.http("hook", hook.handle));
     log.info({ ...source.description, ...listeners.addresses, control }, "Sluice is running.");
@@ -171,13 +173,13 @@ class StandbyEnded extends Error {}
 
 /** With `standby`, waits for the data dir until that signal ends it. Without it, a signal ends the process at once. */
 async function openEngine(options: EngineSettings, standby: AbortSignal | undefined): Promise<Engine> {
-  if (standby === undefined) return Engine.open(options);
+  if (standby === undefined) return Engine.begin(options);
   const waits = (holder: string, seconds: number): void => {
     const fields = { data_dir: options.dataDir, holder, waited_seconds: Math.round(seconds) };
     options.log.info(fields, "Standing by until the data dir is free.");
   };
   try {
-    return await Engine.open({ ...options, standby: { signal: standby, waits } });
+    return await Engine.begin({ ...options, standby: { signal: standby, waits } });
   } catch (error) {
     if (standby.aborted) throw new StandbyEnded("the wait for the data dir was ended", { cause: error });
     throw error;

@@ -40,6 +40,45 @@ test("a pipeline whose end cannot be completed after a crash fails alone, and th
   }
 });
 
+test("after a start an event is stored before the streams of other pipelines are open, and no stream is opened twice", async () => {
+  const first = await TestEngine.open();
+  const tokens = new Map<string, string>();
+  for (const id of ["slow-one", "fast-one"]) {
+    tokens.set(id, (await first.engine.create(webhookPipeline(id), createTable)).access_token!);
+  }
+  await first.close({ keep: true });
+  const gate = new EventEmitter();
+  const opened = once(gate, "open");
+  const paths: string[] = [];
+  const open: Disk["open"] = async (path, mode) => {
+    if (path.includes("/slow-one/")) await opened;
+    if (path.includes("/pipelines/")) paths.push(path);
+    return thisMachine.disk.open(path, mode);
+  };
+  const { dataDir } = first;
+  const again = await TestEngine.open({ dataDir, machine: { disk: { ...thisMachine.disk, open } }, isRestored: false });
+  try {
+    const post = (id: string) => again.post(id, tokens.get(id)!, { id: 1, level: "fine" });
+    // Nothing is opened yet but what its sender needs.
+    expect((await post("fast-one")).status).toBe(202);
+    expect(again.engine.health("slow-one").stream).toBeUndefined();
+    const [restored, slow] = [again.engine.restore(), post("slow-one")];
+    expect((await post("fast-one")).status).toBe(202);
+    gate.emit("open");
+    await restored;
+    expect((await slow).status).toBe(202);
+    for (const id of ["slow-one", "fast-one"]) {
+      await again.until(id, ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
+    }
+    expect(await again.rows("SELECT count() AS n FROM fast_one")).toEqual([{ n: 2 }]);
+    expect(await again.rows("SELECT count() AS n FROM slow_one")).toEqual([{ n: 1 }]);
+    const opensOf = (id: string): number => paths.filter((path) => path.includes(`/${id}/stream/answered`)).length;
+    expect(opensOf("slow-one")).toBe(opensOf("fast-one"));
+  } finally {
+    await again.close();
+  }
+});
+
 test("a sweep leaves alone what was deleted after it began", async () => {
   const running = await TestEngine.open();
   const { engine, dataDir } = running;
