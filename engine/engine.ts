@@ -167,7 +167,7 @@ export class Engine {
 
   /**
    * Stores a pipeline and starts it. Returns the webhook's token where one was generated: it is shown only here.
-   * Throws PIPELINE_EXISTS, SECRET_NOT_FOUND, SECRET_NOT_ALLOWED, TARGET_NOT_ALLOWED, NOT_SUPPORTED; nothing is stored then.
+   * Throws PIPELINE_EXISTS, SECRET_NOT_FOUND, SECRET_NOT_ALLOWED, TARGET_NOT_ALLOWED, ADDRESS_INVALID, NOT_SUPPORTED; nothing is stored then.
    */
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
     const { pipeline_id } = config;
@@ -365,7 +365,7 @@ export class Engine {
   async secrets(): Promise<string[]> {
     const { secrets } = this.#settings;
     const found = this.#registry.list().flatMap(({ pipeline_id, config, options: { access_token: token = "" } }) => {
-      const accepted = secrets.resolve(token, { pipeline_id, hosts: [] }).catch(() => token);
+      const accepted = secrets.resolve(token, { pipeline_id, servers: [] }).catch(() => token);
       return [secretsOf(config, secrets), accepted];
     });
     return (await Promise.all(found)).flat();

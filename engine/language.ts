@@ -31,6 +31,7 @@ export { backOff, jitter } from "./flow/back-off.ts";
 export { type Group, GroupCommit } from "./flow/group-commit.ts";
 export { Mutex } from "./flow/mutex.ts";
 export { isOutOfTime, withTimeLimit } from "./flow/time-limit.ts";
+export { type HostPattern, matchesHost, readHostPattern } from "./peers/host-pattern.ts";
 export { matches } from "./peers/wildcards.ts";
 export type { SecretUse } from "./catalog/secrets.ts";
 export { foreignText, oneLine } from "./peers/foreign-text.ts";

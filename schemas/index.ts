@@ -1,11 +1,12 @@
 /** The language: the format of pipeline files, and their canonical form. */
-export { canonicalBroker, readBrokerAddress } from "./broker-address.ts";
+export { canonicalBroker, readBrokerAddress } from "./addresses/broker-address.ts";
+export { readHost, withoutRoot } from "./addresses/host.ts";
+export { type Server, serversGetting, serversOf, serverText } from "./servers.ts";
 export { canonicalDuration, durationMs, parseDuration, printDuration, shortDuration } from "./duration.ts";
 export { dedupFields } from "./dedup-key.ts";
 export { effects, eventEffects, highest, highestEvents, type Effect, type EventEffect } from "./annotations.ts";
 export { effectOf, eventsOf, fieldNames, isSecret, typesAt, type Path } from "./annotations.ts";
 export {
-  hostsOf,
   readReference,
   type SecretReference,
   referencesIn,

@@ -1,6 +1,6 @@
 import { isSecret, type Path } from "./annotations.ts";
-import { readBrokerAddress, withoutRoot } from "./broker-address.ts";
 import type { PipelineConfig } from "./pipeline.ts";
+import { type Server, serversGetting } from "./servers.ts";
 
 /** A reference to a secret: `${env:NAME}` or `${file:/path}`. */
 export interface SecretReference {
@@ -29,14 +29,14 @@ export function readReference(text: string): SecretReference | undefined {
 export interface SecretField {
   path: Path;
   text: string;
-  /** The hosts that get the value, without ports. */
-  hosts: string[];
+  /** The servers that get the value. */
+  servers: Server[];
 }
 
 export function secretFields(config: PipelineConfig): SecretField[] {
   const fields: SecretField[] = [];
   replacingTexts(config, (text, path) => {
-    if (text.includes("${") && isSecret(path)) fields.push({ path, text, hosts: hostsOf(config, path) });
+    if (text.includes("${") && isSecret(path)) fields.push({ path, text, servers: serversGetting(config, path) });
     return text;
   });
   return fields;
@@ -63,17 +63,4 @@ export function replacingTexts(
   if (typeof value !== "object" || value === null) return value;
   const entries = Object.entries(value).map(([key, item]) => [key, replacingTexts(item, replace, [...path, key])]);
   return Object.fromEntries(entries);
-}
-
-/** The hosts that get the secret at `path`: the brokers or the registry of its source, or the server of the sink. */
-export function hostsOf({ sources, sink }: PipelineConfig, [part, index, group]: Path): string[] {
-  if (part === "sink") return [sink.connection_params.host];
-  const source = sources[Number(index)];
-  if (source?.type !== "kafka") return [];
-  if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
-  return source.connection_params.brokers.map((broker) => withoutRoot(readBrokerAddress(broker)?.host ?? broker));
-}
-
-function hostOfUrl(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : url;
 }

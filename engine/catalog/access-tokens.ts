@@ -53,7 +53,7 @@ export class AccessTokens {
   ): Promise<NewToken> {
     if (!hasAccessToken({ sources })) return {};
     if (access_token !== undefined) {
-      const value = await this.#secrets.resolve(access_token, { pipeline_id, hosts: [] });
+      const value = await this.#secrets.resolve(access_token, { pipeline_id, servers: [] });
       // One that is in use stays: only a change has to bring a better one.
       if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};
       refuseShort(value, pipeline_id);
@@ -68,7 +68,7 @@ export class AccessTokens {
   texts(): SecretText[] {
     return this.#registry.list().flatMap(({ pipeline_id, token, options: { access_token: text } }) => {
       if (token?.brought !== true || text?.includes("${") !== true) return [];
-      return [{ pipeline_id, hosts: [], text, isCurrent: (value: string) => isToken(value, token.hash) }];
+      return [{ pipeline_id, servers: [], text, isCurrent: (value: string) => isToken(value, token.hash) }];
     });
   }
 
@@ -173,7 +173,7 @@ export async function checkToken(
   { pipeline_id }: PipelineConfig,
   secrets: SecretSource,
 ): Promise<void> {
-  refuseShort(await secrets.resolve(access_token, { pipeline_id, hosts: [] }), pipeline_id);
+  refuseShort(await secrets.resolve(access_token, { pipeline_id, servers: [] }), pipeline_id);
 }
 
 function refuseShort(token: string, pipeline_id: string): void {

@@ -2,13 +2,14 @@ import { createHmac, randomBytes } from "node:crypto";
 import { isSecret, type Path } from "../../schemas/annotations.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { referencesIn, replacingTexts, secretFields, secretTexts } from "../../schemas/secret-fields.ts";
+import type { Server } from "../../schemas/servers.ts";
 import { EngineError } from "../core/errors.ts";
 
 /** What the value of a reference is used for: whether it is given depends on that. */
 export interface SecretUse {
   pipeline_id: string;
-  /** The hosts that get it, without ports; none where senders have to show it. */
-  hosts: readonly string[];
+  /** The servers that get it; none where senders have to show it. */
+  servers: readonly Server[];
 }
 
 /** A shorter token or secret can be guessed. */
@@ -34,8 +35,8 @@ export interface SecretSource {
 export async function resolveSecrets(config: PipelineConfig, secrets: SecretSource): Promise<PipelineConfig> {
   const { pipeline_id } = config;
   const values = new Map<string, string>();
-  for (const { path, text, hosts } of secretFields(config)) {
-    values.set(path.join("."), await secrets.resolve(text, { pipeline_id, hosts }));
+  for (const { path, text, servers } of secretFields(config)) {
+    values.set(path.join("."), await secrets.resolve(text, { pipeline_id, servers }));
   }
   return replacingTexts(config, (text, path) => values.get(path.join(".")) ?? plainText(text, path)) as PipelineConfig;
 }
@@ -112,8 +113,8 @@ export class SecretsInUse {
   async stale(further: readonly SecretText[]): Promise<StaleSecrets[]> {
     const found = new Map<string, { changed: Set<string>; missing: Set<string> }>();
     const read: ReadSecrets = new Map();
-    for (const { pipeline_id, hosts, text, isCurrent } of [...this.#used.values(), further].flat()) {
-      const use = { pipeline_id, hosts };
+    for (const { pipeline_id, servers, text, isCurrent } of [...this.#used.values(), further].flat()) {
+      const use = { pipeline_id, servers };
       const value = await this.#secrets.resolve(text, use, read).catch((error: unknown) => error as Error);
       if (typeof value === "string" && isCurrent(value)) continue;
       const stale = found.get(pipeline_id) ?? { changed: new Set(), missing: new Set() };

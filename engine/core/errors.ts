@@ -14,6 +14,7 @@ export const policies = {
   SECRET_NOT_FOUND: "reject",
   SECRET_NOT_ALLOWED: "reject",
   TARGET_NOT_ALLOWED: "reject",
+  ADDRESS_INVALID: "reject",
   DATA_DIR_HELD: "halt",
   DATA_DIR_NEWER: "halt",
   DATA_DIR_OLDER: "halt",

@@ -29,11 +29,6 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
    * source of this kind at most.
    */
   readonly origin: SourceOrigin<Config> | undefined;
-  /**
-   * The servers that it connects to, each with the field that names it, such as `connection_params.brokers`. Leaves out
-   * texts that are no address, which fail where they are connected to.
-   */
-  serversOf(source: Config): readonly Server[];
   /** The fields of its events. */
   fieldsOf(source: Config): readonly FedField[];
   /** The fields of which every event is checked to have them, or not to have another kind there where they are not required. */
@@ -43,14 +38,6 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
    * are valid. `isJoin`: they are the sides of a join.
    */
   obstacleOf(sources: readonly Config[], isJoin: boolean): string | undefined;
-}
-
-/** A server that a pipeline connects to. */
-export interface Server {
-  /** The field that names it. */
-  field: string;
-  host: string;
-  port: number;
 }
 
 /** The origin of events. All sources of one pipeline have different ones. */

@@ -18,13 +18,14 @@ export function agentWithin(policy: TargetPolicy, isSecure: boolean, options: Ag
   const connect: Connecting["createConnection"] = connecting.createConnection.bind(agent);
   connecting.createConnection = (wanted, done) => {
     const port = Number(wanted.port);
+    let host: string;
     try {
-      policy.check(wanted.host ?? "", port);
+      host = policy.check(wanted.host ?? "", port);
     } catch (error) {
       done(error as Error);
       return undefined;
     }
-    return connect({ ...wanted, lookup: policy.lookupFor(port) } as typeof wanted, done);
+    return connect({ ...wanted, host, lookup: policy.lookupFor(port) } as typeof wanted, done);
   };
   return agent;
 }

@@ -1,6 +1,7 @@
 import { lookup, type LookupAddress, type LookupOptions } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
-import { matches } from "./wildcards.ts";
+import { bracketed, readHost, shownAddress } from "../../schemas/addresses/host.ts";
+import { type HostPattern, matchesHost, readHostPattern } from "./host-pattern.ts";
 
 /** Which servers pipelines may connect to, as plain data. */
 export interface TargetRules {
@@ -23,10 +24,7 @@ export class TargetRefused extends Error {
 }
 
 /** One entry of `allowed`. */
-interface Entry {
-  port: number | undefined;
-  /** Of a name. */
-  pattern: string;
+interface Entry extends HostPattern {
   /** Of addresses; undefined for a name. */
   range: BlockList | undefined;
   /** It is a range within those that are no targets, so it was meant. */
@@ -82,14 +80,18 @@ export class TargetPolicy {
     this.#resolve = resolve;
   }
 
-  /** Throws TargetRefused for a host that is refused whatever its address is, and for an address that is. */
-  check(host: string, port: number): void {
-    const name = bare(host);
-    const reason = isIP(name) === 0 ? this.#refusalOfName(name, port) : this.#refusal(name, port, name);
-    if (reason !== undefined) throw new TargetRefused(reason);
+  /**
+   * Returns the host to connect to, as it was read and checked. Throws TargetRefused for one that is refused whatever its
+   * address is, for an address that is, and for a text that is no host.
+   */
+  check(text: string, port: number): string {
+    const host = readHost(text);
+    const reason = host === undefined ? notRead(text) : this.#refusalOf(host, port);
+    if (host === undefined || reason !== undefined) throw new TargetRefused(reason);
+    return host;
   }
 
-  /** Finds the addresses of a host for a socket, and keeps those that may be connected to. */
+  /** Finds the addresses of a host that was checked for a socket, and keeps those that may be connected to. */
   lookupFor(port: number): LookupFunction {
     return (host, options, callback) => {
       const all: LookupOptions & { all: true } = { ...options, all: true };
@@ -105,20 +107,21 @@ export class TargetPolicy {
   }
 
   #allows(host: string, port: number, address: string): boolean {
-    return this.#refusal(bare(host), port, address) === undefined;
+    return this.#refusal(host, port, address) === undefined;
   }
 
   #refused(host: string, port: number, { address }: LookupAddress): TargetRefused {
-    return new TargetRefused(this.#refusal(bare(host), port, address));
+    return new TargetRefused(this.#refusal(host, port, address));
   }
 
   /** A name that only its address could allow is looked up first. */
-  #refusalOfName(name: string, port: number): string | undefined {
-    const allowed = this.#entries?.some(
-      (entry) => isOfPort(entry, port) && (entry.range !== undefined || is(entry, name)),
+  #refusalOf(host: string, port: number): string | undefined {
+    if (isIP(host) !== 0) return this.#refusal(host, port, host);
+    const allowed = this.#entries?.some((entry) =>
+      entry.range === undefined ? is(entry, host, port) : isOfPort(entry, port),
     );
     return allowed === false
-      ? `host ${name} is not in targets: ${this.#wayOut(`${bracketed(name)}:${port}`)}`
+      ? `host ${host} is not in targets: ${this.#wayOut(`${bracketed(host)}:${port}`)}`
       : undefined;
   }
 
@@ -134,7 +137,7 @@ export class TargetPolicy {
     if (this.#deniesPrivate && holds(privateNetworks, address)) {
       return `${what} is of this machine or a private network, which private_targets denies: ${this.#wayOut(address)}`;
     }
-    if (entries === undefined || entries.some((entry) => is(entry, name))) return undefined;
+    if (entries === undefined || entries.some((entry) => is(entry, name, port))) return undefined;
     return `host ${name} is not in targets: ${this.#wayOut(`${bracketed(name)}:${port}`)}`;
   }
 
@@ -156,23 +159,22 @@ export function problemOfTargets({ allowed = [] }: TargetRules): string | undefi
   }
 }
 
-const withPort = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/;
-
 /** Throws an Error for a text that is neither a name nor an address nor a range. */
 function entryOf(text: string): Entry {
-  const [, ipv6, other, digits] = withPort.exec(text) ?? [];
-  const pattern = bare(ipv6 ?? other ?? text);
-  const [network = "", prefix] = pattern.split("/");
-  const port = digits === undefined ? undefined : Number(digits);
-  if (port === 0 || Number(port) > 65_535) throw new Error(`expected a port from 1 to 65535, found "${text}"`);
-  if (isIP(network) === 0) {
-    if (!/^[\w.*-]+$/.test(pattern)) throw new Error(`expected a name, an address or a range, found "${text}"`);
-    return { pattern, port, range: undefined, isMeant: false };
+  const [network = "", prefix] = text.split("/");
+  if (prefix === undefined) {
+    const named = readHostPattern(text);
+    if (isIP(named.pattern) === 0) return { ...named, range: undefined, isMeant: false };
+    return { ...named, range: listOf([named.pattern]), isMeant: holds(neverTargets, named.pattern) };
   }
-  const isPrefix =
-    prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (isIP(network) === 6 ? 128 : 32));
-  if (!isPrefix) throw new Error(`expected a range such as 10.0.0.0/8, found "${text}"`);
-  return { pattern, port, range: listOf([pattern]), isMeant: holds(neverTargets, network) };
+  const family = isIP(network);
+  const isRange = family !== 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
+  if (!isRange) throw new Error(`expected a range such as 10.0.0.0/8, found "${text}"`);
+  return { pattern: text, port: undefined, range: listOf([text]), isMeant: holds(neverTargets, network) };
+}
+
+function notRead(text: string): string {
+  return `expected a host name or an address to connect to, found ${shownAddress(text)}`;
 }
 
 function isOfPort({ port: wanted }: Entry, port: number): boolean {
@@ -180,8 +182,8 @@ function isOfPort({ port: wanted }: Entry, port: number): boolean {
 }
 
 /** Whether a name, or an address as it is written, matches the pattern of an entry. */
-function is({ range, pattern }: Entry, name: string): boolean {
-  return range === undefined && matches(pattern, name);
+function is(entry: Entry, host: string, port: number): boolean {
+  return entry.range === undefined && matchesHost(entry, host, port);
 }
 
 /** A list of ranges, in which an IPv4 range also stands for the IPv6 addresses that NAT64, 6to4 and older mappings lead there. */
@@ -217,16 +219,4 @@ function listOf(ranges: readonly string[]): BlockList {
 function holds(list: BlockList, address: string): boolean {
   const bareAddress = address.replace(/%.*$/, "");
   return list.check(bareAddress, isIP(bareAddress) === 6 ? "ipv6" : "ipv4");
-}
-
-/** As names are compared: without brackets, the dot of the root and capitals. */
-function bare(host: string): string {
-  return host
-    .replace(/^\[|\]$/g, "")
-    .replace(/\.$/, "")
-    .toLowerCase();
-}
-
-function bracketed(host: string): string {
-  return host.includes(":") ? `[${host}]` : host;
 }

@@ -1,6 +1,5 @@
 import type { SinkConfig } from "../../schemas/pipeline.ts";
 import type { Sink } from "../core/sink.ts";
-import { endpointOf } from "./clickhouse/transport/endpoint.ts";
 import { ClickHouseSink, type ClickHouseTools } from "./clickhouse/sink.ts";
 
 type Type = SinkConfig["type"];
@@ -23,10 +22,4 @@ export const sinkKinds: Readonly<{ [T in Type]: SinkKind<Extract<SinkConfig, { t
 export function createSink(sink: SinkConfig, tools: SinkTools): Sink {
   const kind: SinkKind = sinkKinds[sink.type];
   return kind.create(sink, tools);
-}
-
-/** The URL of the server that a sink writes to; nothing for the embedded one, and where there is none. */
-export function endpointOfSink({ connection_params }: SinkConfig): string[] {
-  const endpoint = connection_params.host === "embedded" ? undefined : endpointOf(connection_params);
-  return typeof endpoint === "object" ? [endpoint.url] : [];
 }

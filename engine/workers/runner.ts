@@ -154,7 +154,7 @@ export class Runner {
 
   /**
    * The newest events that a pipeline has not settled of its stream, or those of its topics, at most `count`. Takes none
-   * out. Throws SAMPLE_FAILED, STORAGE_UNAVAILABLE, and SECRET_NOT_FOUND, SECRET_NOT_ALLOWED, TARGET_NOT_ALLOWED.
+   * out. Throws SAMPLE_FAILED, STORAGE_UNAVAILABLE, and SECRET_NOT_FOUND, SECRET_NOT_ALLOWED, TARGET_NOT_ALLOWED, ADDRESS_INVALID.
    */
   async sample({ pipeline_id, config }: CatalogEntry, count: number): Promise<SourceSample> {
     const { secrets, targets, kafka, streams, journal } = this.#options;

@@ -97,6 +97,7 @@ type ErrorPolicy = "stalling" | "waiting" | "generic";
 const policies: Partial<Record<ErrorCode, ErrorPolicy>> = {
   IMMUTABLE_FIELD: "stalling",
   NOT_SUPPORTED: "stalling",
+  ADDRESS_INVALID: "stalling",
   PIPELINE_NOT_FOUND: "waiting",
   PIPELINE_EXISTS: "waiting",
   PIPELINE_ALREADY_IN_STATE: "waiting",

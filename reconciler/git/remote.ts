@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { hiding } from "../../engine/language.ts";
+import { readBrokerAddress, readHost } from "../../schemas/index.ts";
 import { SourceError } from "./revision.ts";
 
 /** Removes secrets, in any spelling, and the credentials of URLs from a text. */
@@ -34,9 +35,10 @@ export function parseRemote(text: string): Remote {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text)) return plain(text);
   if (!URL.canParse(text)) throw invalid(text);
   const url = new URL(text);
+  if (url.protocol === "file:") return plain(text);
+  // Git, curl and ssh each have a reading of their own: what they are given has one that all agree on.
+  if (readHost(url.hostname) === undefined || !url.pathname.startsWith("/")) throw invalid(text);
   switch (url.protocol) {
-    case "file:":
-      return plain(text);
     case "ssh:":
       return ssh(text, url);
     case "git:":
@@ -55,13 +57,26 @@ export function parseRemote(text: string): Remote {
  */
 function plain(text: string): Remote {
   const isFolder = !text.startsWith("file:") && !/^[^/]+:/.test(text);
+  if (!isFolder && !text.startsWith("file:") && !isShortOfSsh(text)) throw invalid(text);
   const url = isFolder ? resolve(text) : text;
   const isHere = isFolder || text.startsWith("file:");
   return { url, display: url, ...(isHere && { isFolder: true as const }), redact: redactor([]) };
 }
 
+/** `user@host:path`, also with brackets around an address of IPv6, or around host and port. */
+function isShortOfSsh(text: string): boolean {
+  const [, user = "", host = ""] = /^(?:([^@:/[\]]+)@)?(\[[^/]*?\]|[^@:/[\]]+):/.exec(text) ?? [];
+  const inside = host.startsWith("[") ? host.slice(1, -1) : host;
+  return isUser(user) && (readHost(host) !== undefined || readBrokerAddress(inside) !== undefined);
+}
+
+/** Whether a user is no option of ssh, and hides no host: Git decodes a URL before it looks for the host. */
+function isUser(encoded: string): boolean {
+  return !/^(-|%2d)|%(2f|3a|3f|40|5b|5d|5c|23|0)/i.test(encoded);
+}
+
 function ssh(text: string, url: URL): Remote {
-  if (url.hostname.startsWith("-") || url.username.startsWith("-")) throw invalid(text);
+  if (!isUser(url.username)) throw invalid(text);
   const secrets = spellings(url.password);
   url.password = "";
   return { url: url.href, display: url.href, redact: redactor(secrets) };
@@ -69,8 +84,7 @@ function ssh(text: string, url: URL): Remote {
 
 /** The protocol of `git daemon` has no credentials, so the URL must have none. */
 function anonymous(text: string, url: URL): Remote {
-  if (url.hostname === "" || url.hostname.startsWith("-") || url.username !== "" || url.password !== "")
-    throw invalid(text);
+  if (url.username !== "" || url.password !== "") throw invalid(text);
   const warning = `${url.href} is neither encrypted nor authenticated: use https or ssh, or verify signatures with --verify-gpg or --verify-ssh`;
   return { url: url.href, display: url.href, warning, redact: redactor([]) };
 }

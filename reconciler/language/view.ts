@@ -6,6 +6,9 @@ import { problem, type Finding, type Problem } from "./problem.ts";
 const mostSources = 100;
 const mostTransforms = 200;
 
+/** Also in a spelling that is not resolved, of which another rule speaks. `$${` stands for a plain `${`. */
+const reference = /\$\{(?:(?:env|file|var):[^}]*|[A-Za-z_]\w*)\}/;
+
 /**
  * A part of a document of any shape: rules read it even if it breaks the schema, and find no value where one is missing
  * or of a wrong kind. So both layers report in one run.
@@ -60,7 +63,7 @@ export class View {
 
   /** Whether the text holds a reference such as `${env:NAME}`, so that its value is not known before it is used. */
   get isReference(): boolean {
-    return this.text?.includes("${") ?? false;
+    return reference.test(this.text?.replaceAll("$${", "") ?? "");
   }
 
   /** The text; undefined for another kind of value. */

@@ -42,8 +42,8 @@ export function noteText({ code, facts }: Note): string {
 }
 
 /** The warning of a secret that is new to a pipeline. */
-export function secretText({ reference, hosts, refused }: NewSecret): string {
-  const what = `${reference}${towards(hosts)}`;
+export function secretText({ reference, servers, refused }: NewSecret): string {
+  const what = `${reference}${towards(servers)}`;
   if (refused === undefined) return `it gets the secret ${what}, which it did not get before`;
   const why = refused.isDefault
     ? `which operators do not allow by default (${allowedByDefault})`

@@ -1,9 +1,11 @@
 import {
-  hostsOf,
   isSecret,
   normalise,
   readReference,
   replacingTexts,
+  type Server,
+  serversGetting,
+  withoutRoot,
   type Path,
   type PipelineConfig,
   type PipelineV3,
@@ -48,7 +50,7 @@ export class SecretNames {
   #nameFor(config: PipelineConfig, path: Path, text: string): string {
     const { pipeline_id } = config;
     const isToken = path[0] === "x-sluice";
-    const hosts = isToken ? [] : hostsOf(config, path);
+    const hosts = isToken ? [] : serversGetting(config, path).map(hostOf);
     const username = isToken ? undefined : userOf(config, path);
     const owner = isToken ? pipeline_id : username;
     const identity = JSON.stringify([hosts.toSorted(), owner, path.at(-1), text]);
@@ -77,6 +79,11 @@ export class SecretNames {
       return candidate;
     }
   }
+}
+
+/** Without the port. */
+function hostOf(server: Server): string {
+  return server.kind === "host" ? withoutRoot(server.host) : server.text;
 }
 
 function kindOf([part, _index, group]: Path): string {

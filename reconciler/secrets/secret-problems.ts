@@ -1,7 +1,14 @@
 import { basename, dirname } from "node:path";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { printable, problem, type Problem } from "../language/problem.ts";
-import { referencesIn, secretFields, type Path, type SecretReference } from "../../schemas/index.ts";
+import {
+  referencesIn,
+  secretFields,
+  type Path,
+  type SecretReference,
+  type Server,
+  serverText,
+} from "../../schemas/index.ts";
 import { isPermitted, lineFor, type Permission, towards } from "./permissions.ts";
 
 /** A pipeline, as far as its secrets go. */
@@ -12,15 +19,15 @@ interface Used<Pipeline extends Using = DesiredPipeline> {
   pipeline: Pipeline;
   path: Path;
   reference: SecretReference;
-  /** The hosts that get the value. */
-  hosts: string[];
+  /** The servers that get the value. */
+  servers: readonly Server[];
 }
 
 /** A secret that a pipeline gets from now on, or is refused. */
 export interface NewSecret {
   reference: string;
-  /** The hosts that get the value. */
-  hosts: string[];
+  /** The servers that get the value. */
+  servers: readonly Server[];
   /** Absent where the operator allows it; else the line of `references` that would, and whether the default alone is known. */
   refused?: { line: string; isDefault: boolean };
 }
@@ -47,10 +54,10 @@ export function newSecrets(after: Using, before: Using | undefined, permissions?
   const used = new Map(usesOf(after).map((one) => [keyOf(one), one]));
   return [...used].flatMap(([key, one]): NewSecret[] => {
     if (known.has(key)) return [];
-    const { reference, hosts } = one;
-    const found = { reference: printable(reference.text), hosts };
+    const { reference, servers } = one;
+    const found = { reference: printable(reference.text), servers };
     if (isAllowed(one, permissions)) return [found];
-    const line = printable(lineFor(reference.text, { pipeline_id: after.pipeline_id, hosts }));
+    const line = printable(lineFor(reference.text, { pipeline_id: after.pipeline_id, servers }));
     return [{ ...found, refused: { line, isDefault: permissions === undefined } }];
   });
 }
@@ -59,24 +66,24 @@ function usesOf<Pipeline extends Using>(pipeline: Pipeline): Used<Pipeline>[] {
   const { access_token } = pipeline.options;
   const fields = secretFields(pipeline.config);
   if (access_token?.includes("${") === true) {
-    fields.push({ path: ["x-sluice", "access_token"], text: access_token, hosts: [] });
+    fields.push({ path: ["x-sluice", "access_token"], text: access_token, servers: [] });
   }
-  return fields.flatMap(({ path, text, hosts }) =>
-    referencesIn(text).map((reference) => ({ pipeline, path, reference, hosts })),
+  return fields.flatMap(({ path, text, servers }) =>
+    referencesIn(text).map((reference) => ({ pipeline, path, reference, servers })),
   );
 }
 
-/** Whatever field it is in: the same value goes to the same hosts. */
-function keyOf({ pipeline: { pipeline_id }, reference: { text }, hosts }: Used<Using>): string {
-  return JSON.stringify([pipeline_id, text, hosts.toSorted()]);
+/** Whatever field it is in: the same value goes to the same servers. */
+function keyOf({ pipeline: { pipeline_id }, reference: { text }, servers }: Used<Using>): string {
+  return JSON.stringify([pipeline_id, text, servers.map(serverText).toSorted()]);
 }
 
 /** Without permissions, which folder is the operator's is not known here, but for its name. */
 function isAllowed(
-  { pipeline: { pipeline_id }, reference, hosts }: Used<Using>,
+  { pipeline: { pipeline_id }, reference, servers }: Used<Using>,
   permissions?: readonly Permission[],
 ): boolean {
-  if (permissions !== undefined) return isPermitted(permissions, reference, { pipeline_id, hosts });
+  if (permissions !== undefined) return isPermitted(permissions, reference, { pipeline_id, servers });
   const { scheme, name } = reference;
   return scheme === "env" ? name.startsWith("SLUICE_SECRET_") : basename(dirname(name)) === "secrets";
 }
@@ -84,8 +91,8 @@ function isAllowed(
 /** What operators allow by default, for people. */
 export const allowedByDefault = "${env:SLUICE_SECRET_*}, or a file of the folder secrets";
 
-function refused({ pipeline, path, reference, hosts }: Used, isDefault: boolean): Problem {
-  const line = lineFor(reference.text, { pipeline_id: pipeline.pipeline_id, hosts });
+function refused({ pipeline, path, reference, servers }: Used, isDefault: boolean): Problem {
+  const line = lineFor(reference.text, { pipeline_id: pipeline.pipeline_id, servers });
   return problem("SECRET_REFUSED", pipeline.place(path), {
     path,
     expected: isDefault
@@ -96,10 +103,10 @@ function refused({ pipeline, path, reference, hosts }: Used, isDefault: boolean)
   });
 }
 
-function added({ pipeline, path, reference, hosts }: Used): Problem {
+function added({ pipeline, path, reference, servers }: Used): Problem {
   return problem("SECRET_USED", pipeline.place(path), {
     path,
     expected: `no secret that ${pipeline.pipeline_id} does not get at the base`,
-    found: `${printable(reference.text)}${towards(hosts)}`,
+    found: `${printable(reference.text)}${towards(servers)}`,
   });
 }

@@ -19,6 +19,8 @@ const fuzzers: Readonly<Record<string, number>> = {
   stream: 20_000,
   // Copies, renames and swapped links below `--dir`.
   folder: 2_000,
+  // Spellings of addresses: of each, what was checked and what is connected to.
+  addresses: 100_000,
   world: 100_000,
 };
 

@@ -58,24 +58,27 @@ test("a broker of the file that is not allowed gets no connection", async () => 
   expect(connections()).toBe(0);
 });
 
-test.each(["127.0.0.1", "localhost", "2130706433", "::ffff:127.0.0.1"])(
-  "nor does one that the metadata of an allowed broker advertises as %s",
-  async (host) => {
-    const inner = await broker();
-    const { address, port } = await broker({ advertised: [{ host, port: inner.port }] });
-    const targets = { allowed: [`127.0.0.1:${port}`] };
-    const connection = { brokers: [address], protocol: "PLAINTEXT", mechanism: "NO_AUTH" } as const;
-    const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-    const client = kafkaClient(connection as never, "test", log, socketsWithin(new TargetPolicy(targets)));
-    const reading = new Brokers(client, defaultKafkaSettings);
-    await reading.connect();
-    const failure: unknown = await reading.topicIds(["t"]).catch((error: unknown) => error);
-    expect(failureText(failure, hidingFrom(connection as never))).toContain("is not in targets");
-    expect(needsOperator(failure)).toBe(true);
-    expect(inner.connections()).toBe(0);
-    await reading.close().catch(() => undefined);
-  },
-);
+test.each([
+  ["127.0.0.1", "is not in targets"],
+  ["localhost", "is not in targets"],
+  ["2130706433", "expected a host name or an address"],
+  ["127.0.0.1\0.kafka.example.com", "expected a host name or an address"],
+  ["::ffff:127.0.0.1", "is not in targets"],
+])("nor does one that the metadata of an allowed broker advertises as %j", async (host, reason) => {
+  const inner = await broker();
+  const { address, port } = await broker({ advertised: [{ host, port: inner.port }] });
+  const targets = { allowed: [`127.0.0.1:${port}`, "*.kafka.example.com"] };
+  const connection = { brokers: [address], protocol: "PLAINTEXT", mechanism: "NO_AUTH" } as const;
+  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  const client = kafkaClient(connection as never, "test", log, socketsWithin(new TargetPolicy(targets)));
+  const reading = new Brokers(client, defaultKafkaSettings);
+  await reading.connect();
+  const failure: unknown = await reading.topicIds(["t"]).catch((error: unknown) => error);
+  expect(failureText(failure, hidingFrom(connection as never))).toContain(reason);
+  expect(needsOperator(failure)).toBe(true);
+  expect(inner.connections()).toBe(0);
+  await reading.close().catch(() => undefined);
+});
 
 describe("a password that a broker sends back", () => {
   const [username, password] = ["ada", "correct/horse+battery staple"];

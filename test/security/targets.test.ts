@@ -82,6 +82,17 @@ async function refusedHosts(hosts: string[], port: number, reason: RegExp): Prom
   expect(internal.asked).toEqual([]);
 }
 
+/** Files whose host is one for some parsers alone are refused as they are read. */
+async function unreadableHosts(hosts: string[]): Promise<void> {
+  for (const [index, host] of hosts.entries()) {
+    const pipeline_id = `unreadable-${index}`;
+    await place.write(`${pipeline_id}.yaml`, writingTo(host, { pipeline_id }));
+    const isRefusal = (line: string): boolean => line.includes(`${pipeline_id}.yaml`) && line.includes("HOST");
+    await daemon.until(() => Promise.resolve(logged.find(isRefusal)), `to refuse ${pipeline_id}.yaml`);
+  }
+  expect(internal.asked).toEqual([]);
+}
+
 /** Writes an event by the embedded ClickHouse; resolves with the pid of its process. */
 async function running(): Promise<number> {
   const send = (): Promise<Response> =>
@@ -112,8 +123,8 @@ describe("by default", () => {
   afterAll(closePlace);
 
   test("an author connects to none of this link, nor to that which gives credentials, nor to a database of ClickHouse itself", async () => {
-    const hosts = ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "fe80::1"];
-    await refusedHosts(hosts, 80, /is link-local/);
+    await refusedHosts(["169.254.169.254", "[::ffff:169.254.169.254]", "fe80::1"], 80, /is link-local/);
+    await unreadableHosts(["2852039166", "0xa9fe.0xa9fe"]);
 
     const system = pipelineFile("system-0").replace("database: default", "database: System");
     await place.write("system-0.yaml", system);
@@ -196,8 +207,15 @@ describe("where the operator allows few targets, in a data dir whose path is too
   afterAll(closePlace);
 
   test("an author connects to none of this machine, however its address is spelled", { tags: ["rest"] }, async () => {
-    const literal = ["127.0.0.1", "2130706433", "0x7f.1", "0177.0.0.1", "0.0.0.0", "[::ffff:7f00:1]"];
+    const literal = ["127.0.0.1", "0.0.0.0", "[::ffff:7f00:1]"];
     await refusedHosts(literal, internal.port, /private_targets denies/);
+    await unreadableHosts([
+      "2130706433",
+      "0x7f.1",
+      "0177.0.0.1",
+      "127.0.0.1:8123:.example.com",
+      "127.0.0.1:$${.example.com",
+    ]);
     await place.write("local.yaml", writingTo("localhost", { pipeline_id: "local" }));
     expect(await until(/host localhost has the address .* private_targets denies/, "local")).toContain(
       "TARGET_NOT_ALLOWED",

@@ -1,4 +1,3 @@
-import { readBrokerAddress } from "../../../schemas/broker-address.ts";
 import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import type { SourceKind } from "../../core/source-kind.ts";
 import { byConnection } from "./connections.ts";
@@ -18,10 +17,6 @@ export const kafka = {
     of: ({ topic }) => topic,
     ofFeed: (feed) => kafkaPartition(feed)?.topic,
   },
-  serversOf: ({ connection_params: { brokers } }) =>
-    brokers
-      .flatMap((broker) => readBrokerAddress(broker) ?? [])
-      .map((address) => ({ field: "connection_params.brokers", ...address })),
   fieldsOf: ({ schema_fields }) => schema_fields,
   declaredFieldsOf: ({ schema_fields }) => schema_fields,
   obstacleOf: connectionObstacle,

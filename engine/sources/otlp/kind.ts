@@ -23,7 +23,6 @@ export const otlp = {
     of: ({ type }) => type.slice("otlp.".length),
     ofFeed: () => undefined,
   },
-  serversOf: () => [],
   fieldsOf: ({ type }) => (type === "otlp.metrics" ? metricFields : otlpFields[type]),
   // The receiver makes its rows; fields may be absent or null.
   declaredFieldsOf: () => [],

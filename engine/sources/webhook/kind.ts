@@ -9,7 +9,6 @@ export const webhook = {
   hasAccessToken: true,
   hasConsumerGroup: false,
   origin: undefined,
-  serversOf: () => [],
   fieldsOf: ({ schema_fields }) => schema_fields,
   declaredFieldsOf: ({ schema_fields }) => schema_fields,
   obstacleOf: () => undefined,

@@ -1,4 +1,5 @@
 import { endpointOf } from "../../../engine/language.ts";
+import { readHost } from "../../../schemas/index.ts";
 import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
@@ -32,8 +33,7 @@ function* host(document: View): Iterable<Problem> {
   const view = connection(document).get("host");
   if (view.isBlank || view.isReference || isEmbedded(document)) return;
   const name = view.text ?? "";
-  const hasPort = /^[^:[\]]+:\d*$/.test(name);
-  if (!hasPort && typeof endpoint({ host: name }) !== "string") return;
+  if (typeof endpoint({ host: name }) !== "string") return;
   yield view.problem("HOST", {
     expected: "a host name or an address, nothing else",
     // A URL may hold a password.
@@ -52,9 +52,13 @@ function* systemDatabase(document: View): Iterable<Problem> {
   });
 }
 
+/** The host that a text is perhaps meant for: without a scheme, a user, a port and a path, and as DNS knows it. */
 function bareHost(name: string): string | undefined {
+  if (/^embedded\.?$/i.test(name)) return "write embedded, in small letters";
   const [, bare] = /^(?:\w+:\/\/)?(?:[^@/]*@)?([\w.-]+)(?::\d*)?(?:\/.*)?$/.exec(name) ?? [];
-  return bare === undefined ? undefined : `write "${printable(bare)}", and its port under port or http_port`;
+  return bare === undefined || readHost(bare) === undefined
+    ? undefined
+    : `write "${printable(bare)}", and its port under port or http_port`;
 }
 
 function isEmbedded(document: View): boolean {

@@ -67,7 +67,7 @@ test("a reference to a secret that operators do not allow by default is a warnin
   expect(out).toContain(
     "warning SECRET_REFUSED: sink.connection_params.password: expected a secret that operators allow by default: " +
       "${env:SLUICE_SECRET_*}, or a file of the folder secrets, got ${env:CH_PASSWORD} (name another one, or ask the operator for " +
-      '"${env:CH_PASSWORD}": "orders towards ch.example.com" under references)',
+      '"${env:CH_PASSWORD}": "orders towards ch.example.com:8123" under references)',
   );
   expect(out).not.toContain("access_token");
   expect((await sluice("validate", file, ...allowed("ch.example.com"))).out).toContain(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { answerToLateReader } from "../../support/late-reader.ts";
-import { createTable, webhookPipeline } from "../../support/pipelines.ts";
+import { createTable, kafkaPipeline, webhookPipeline } from "../../support/pipelines.ts";
 import { TestEngine } from "../../support/engine.ts";
 
 /** The largest event. */
@@ -112,6 +112,18 @@ test("a token that can be guessed is refused, in words that do not hold it", asy
   const created: unknown = await running.engine.create(webhookPipeline("short-test"), options).catch((error) => error);
   expect(created).toMatchObject({ code: "SECRET_NOT_ALLOWED", message: expect.stringContaining("fewer than 16") });
   expect(String(created)).not.toContain("0123");
+});
+
+test("an address that two parsers could read differently is refused, and what was allowed for it is not given", async () => {
+  const brokers = ["kafka:9092", "127.0.0.1:47002:.kafka.example.com"];
+  const config = kafkaPipeline("address-test", { topic: "t", connection_params: { brokers, protocol: "PLAINTEXT" } });
+  const created: unknown = await running.engine.create(config, createTable).catch((error: unknown) => error);
+  expect(created).toMatchObject({
+    code: "ADDRESS_INVALID",
+    message:
+      'pipeline address-test: sources[0].connection_params.brokers[1]: expected host:port or [IPv6]:port, such as kafka-1:9092, got "127.0.0.1:47002:.kafka.example.com"',
+  });
+  expect(running.engine.list().map(({ pipeline_id }) => pipeline_id)).not.toContain("address-test");
 });
 
 test("after a rotation at once only the new token opens, and none of those before it", async () => {

@@ -109,6 +109,7 @@ export const startCases: readonly PauseCase[] = [
       return startPause(new Error(text));
     },
   },
+  refused("what a cluster advertises is no host", {}, "kafka:9092:b"),
   refused("the operator denies private targets", { allowed: ["*"], deniesPrivate: true }, "10.0.0.7"),
 ];
 

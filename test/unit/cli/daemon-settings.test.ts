@@ -40,17 +40,32 @@ test.each([
 const rowsOf = (settingsFile: string | undefined, references?: string[]): string[] => {
   const settings = resolveSettings("run", { flags: references === undefined ? {} : { references }, env: {}, file: [] });
   const permissions = permissionsIn({ settings, ...(settingsFile !== undefined && { settingsFile }) });
-  return permissions.map(({ reference: of, pipelines, hosts }) => `${of} ${pipelines.join("|")} ${hosts.join("|")}`);
+  return permissions.map(({ reference: of, pipelines, towards = [] }) => {
+    const servers = towards.map(({ pattern, port, needsTls }) => `${needsTls ? "tls " : ""}${pattern} ${port ?? "*"}`);
+    return [of, pipelines.join("|"), ...servers].join(" ");
+  });
 };
 
 test("which secrets pipelines may use: a prefix and a folder beside the settings, or what the setting says", () => {
-  expect(rowsOf("/srv/sluice/sluice.yaml")).toEqual([
-    "${env:SLUICE_SECRET_*} * *",
-    "${file:/srv/sluice/secrets/*} * *",
+  expect(rowsOf("/srv/sluice/sluice.yaml")).toEqual(["${env:SLUICE_SECRET_*} *", "${file:/srv/sluice/secrets/*} *"]);
+  expect(rowsOf(undefined)[1]).toBe("${file:/etc/sluice/secrets/*} *");
+  const towards = "ch.Example.com, tls://k-*:9093, [2001:DB8::5]:9092, ::1, 10.0.0.7";
+  expect(rowsOf("/srv/sluice/sluice.yaml", [`\${env:ORDERS_*}=orders-*, payments towards ${towards}`])).toEqual([
+    "${env:ORDERS_*} orders-*|payments ch.example.com * tls k-* 9093 2001:db8::5 9092 ::1 * 10.0.0.7 *",
   ]);
-  expect(rowsOf(undefined)[1]).toBe("${file:/etc/sluice/secrets/*} * *");
-  expect(rowsOf("/srv/sluice/sluice.yaml", ["${env:ORDERS_*}=orders-*, payments towards ch.Example.com, k-*"])).toEqual(
-    ["${env:ORDERS_*} orders-*|payments ch.example.com|k-*"],
+});
+
+test.each([
+  ["ch:0", "expected a port from 1 to 65535"],
+  ["ch:70000", "expected a port from 1 to 65535"],
+  ["ch:x", "expected a name or an address"],
+  ["[10.0.0.7]", "expected a name or an address"],
+  ["[ch]:8123", "expected a name or an address"],
+  ["tls://", "expected a reference"],
+  ["fd00:*", "expected a name or an address"],
+])("a secret goes not towards %s, which cannot be read", (server, message) => {
+  expect(() => rowsOf(undefined, [`\${env:A}=orders towards k, ${server}`])).toThrow(
+    `--reference: ${message.startsWith("expected a reference") ? "" : "towards: "}${message}`,
   );
 });
 

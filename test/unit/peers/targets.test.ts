@@ -21,8 +21,8 @@ function refusal(rules: TargetRules, host: string, addresses: string[] = [], por
   const policy = new TargetPolicy(rules, resolving(addresses));
   let reason: string | undefined;
   try {
-    policy.check(host, port);
-    if (addresses.length > 0) policy.lookupFor(port)(host, { all: true }, (error) => (reason = error?.message));
+    const checked = policy.check(host, port);
+    if (addresses.length > 0) policy.lookupFor(port)(checked, { all: true }, (error) => (reason = error?.message));
   } catch (error) {
     reason = (error as Error).message;
   }
@@ -54,12 +54,25 @@ describe("by default", () => {
     expect(refusal({}, host)).toMatch(/is link-local.*the line targets: "\*, .*" in sluice\.yaml$/);
   });
 
-  test.each(["metadata.google.internal", "2852039166", "0251.0376.0251.0376", "0xa9fea9fe", "a.attacker.example"])(
-    "nor is %s, whose address that is",
-    (host) => {
-      expect(refusal({}, host, [metadata])).toContain(`host ${host} has the address ${metadata}, which is link-local`);
-    },
-  );
+  test.each(["metadata.google.internal", "a.attacker.example"])("nor is %s, whose address that is", (host) => {
+    expect(refusal({}, host, [metadata])).toContain(`host ${host} has the address ${metadata}, which is link-local`);
+  });
+
+  test.each([
+    "",
+    "2852039166",
+    "0251.0376.0251.0376",
+    "0xa9fea9fe",
+    "127.0.0.1:47002:.example.com",
+    "127.0.0.1\0.example.com",
+    "attacker.example\u3002example.com",
+    "xn--a.example.com",
+    "a b",
+  ])("%j is no host, whatever is allowed", (host) => {
+    expect(refusal({ allowed: ["*", "0.0.0.0/0"] }, host, ["203.0.113.5"])).toBe(
+      `expected a host name or an address to connect to, found ${JSON.stringify(host)}`,
+    );
+  });
 
   test.each(["127.0.0.1", "::1", "10.1.2.3", "192.168.0.1", "203.0.113.5", "2001:db8::1", "localhost"])(
     "%s is one, and so is a name with that address",
@@ -117,6 +130,7 @@ describe("with targets", () => {
     ["[2001:db8::5]:8123", "2001:DB8::5", [], 8123],
     ["2001:db8::/32", "2001:db8::5", [], 8123],
     ["*", "2001:db8::5", [], 8123],
+    ["10.0.*", "10.0.0.5", [], 8123],
     ["169.254.1.1", "169.254.1.1", [], 8123],
     ["[fe80::1%eth0]:9092", "fe80::1%eth0", [], 9092],
     ["fe80::/64", "fe80::1%eth0", [], 9092],
@@ -134,6 +148,7 @@ describe("with targets", () => {
     ["*", metadata, [], 80],
     ["*", "a.example.com", [metadata], 80],
     ["0.0.0.0/0", metadata, [], 80],
+    ["10.0.*", "10.0.attacker.example", ["203.0.113.5"], 80],
   ])("%s does not allow %s", (entry, host, addresses, port) => {
     expect(refusal({ allowed: [entry] }, host, addresses, port)).toMatch(
       /an operator allows it by adding .* to targets/,

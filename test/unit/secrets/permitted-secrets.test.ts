@@ -7,6 +7,7 @@ import { EngineError } from "../../../engine/index.ts";
 import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
 import { defaultPermissions, permissionsOf, type Permission } from "../../../reconciler/secrets/permissions.ts";
 import { PermittedSecrets, type OwnSecret } from "../../../reconciler/secrets/permitted-secrets.ts";
+import { readBrokerAddress, type Server } from "../../../schemas/index.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
 
 const canary = "c4n4ry-value";
@@ -39,11 +40,18 @@ const at = (text: string): string => text.replaceAll("DIR", folder);
 async function given(
   reference: string,
   permissions: readonly Permission[],
-  { pipeline_id = "orders-eu", hosts = ["ch.example.com"], own = [] as OwnSecret[] } = {},
+  { pipeline_id = "orders-eu", hosts = ["ch.example.com"], own = [] as OwnSecret[], isVerified = true } = {},
 ): Promise<string> {
   const secrets = new PermittedSecrets({ secrets: new FileAndEnvSecrets(env), permissions, own });
   try {
-    return await secrets.resolve(at(reference), { pipeline_id, hosts });
+    const servers = hosts.map((text): Server => {
+      const named = { field: "f", text };
+      const address = readBrokerAddress(text.includes(":") ? text : `${text}:9093`);
+      if (text === "embedded") return { ...named, kind: "embedded" };
+      if (address === undefined) return { ...named, kind: "unreadable", problem: "expected a host" };
+      return { ...named, kind: "host", ...address, isVerified };
+    });
+    return await secrets.resolve(at(reference), { pipeline_id, servers });
   } catch (error) {
     const { code, message } = error as EngineError;
     expect(message).not.toContain(canary);
@@ -84,70 +92,114 @@ describe("without a setting", () => {
 describe("by the setting", () => {
   const reference = "${env:ORDERS_PASSWORD}";
 
-  test.each<[string, Record<string, string>, string, { pipeline_id?: string; hosts?: string[] }]>([
-    ["a variable by its name", { [reference]: "orders-eu" }, reference, {}],
-    ["variables by a prefix", { "${env:ORDERS_*}": "orders-eu" }, reference, {}],
-    ["pipelines by a pattern", { [reference]: "payments, orders-*" }, reference, {}],
-    ["towards a host", { [reference]: "* towards ch.example.com" }, reference, {}],
+  test.each<[string, Record<string, string>, string, { pipeline_id?: string; hosts?: string[]; isVerified?: boolean }]>(
     [
-      "towards hosts by a pattern, in any case",
-      { [reference]: "* towards *.Example.com" },
-      reference,
-      { hosts: ["CH.example.com"] },
+      ["a variable by its name", { [reference]: "orders-eu" }, reference, {}],
+      ["variables by a prefix", { "${env:ORDERS_*}": "orders-eu" }, reference, {}],
+      ["pipelines by a pattern", { [reference]: "payments, orders-*" }, reference, {}],
+      ["towards a host", { [reference]: "* towards ch.example.com" }, reference, {}],
+      [
+        "towards hosts by a pattern, in any case",
+        { [reference]: "* towards *.Example.com" },
+        reference,
+        { hosts: ["CH.example.com"] },
+      ],
+      [
+        "towards all brokers of a source",
+        { [reference]: "* towards k-*.example.com, k3" },
+        reference,
+        { hosts: ["k-1.example.com", "k3"] },
+      ],
+      ["towards a port", { [reference]: "* towards k:9093" }, reference, { hosts: ["k:9093"] }],
+      [
+        "towards servers with TLS",
+        { [reference]: "* towards tls://*.example.com:9093" },
+        reference,
+        { hosts: ["k.example.com"] },
+      ],
+      [
+        "towards an address in its other spelling",
+        { [reference]: "* towards [2001:DB8::0:5]:1" },
+        reference,
+        { hosts: ["[2001:db8::5]:1"] },
+      ],
+      ["towards the embedded ClickHouse", { [reference]: "* towards embedded" }, reference, { hosts: ["embedded"] }],
+      ["for a token that goes to no host", { [reference]: "* towards ch.example.com" }, reference, { hosts: [] }],
+      ["one file", { "${file:DIR/shadow}": "*" }, "${file:DIR/shadow}", {}],
+      ["the files of a folder", { "${file:DIR/secrets/orders/*}": "*" }, "${file:DIR/secrets/orders/password}", {}],
+      [
+        "everything, as it was before there was a setting",
+        { "${env:*}": "*", "${file:/*}": "*" },
+        "${file:DIR/shadow}",
+        {},
+      ],
+      ["everything, variables too", { "${env:*}": "*", "${file:/*}": "*" }, "${env:HOME}", {}],
     ],
-    [
-      "towards all brokers of a source",
-      { [reference]: "* towards k-*.example.com, k3" },
-      reference,
-      { hosts: ["k-1.example.com", "k3"] },
-    ],
-    ["for a token that goes to no host", { [reference]: "* towards ch.example.com" }, reference, { hosts: [] }],
-    ["one file", { "${file:DIR/shadow}": "*" }, "${file:DIR/shadow}", {}],
-    ["the files of a folder", { "${file:DIR/secrets/orders/*}": "*" }, "${file:DIR/secrets/orders/password}", {}],
-    [
-      "everything, as it was before there was a setting",
-      { "${env:*}": "*", "${file:/*}": "*" },
-      "${file:DIR/shadow}",
-      {},
-    ],
-    ["everything, variables too", { "${env:*}": "*", "${file:/*}": "*" }, "${env:HOME}", {}],
-  ])("gives %s", async (_, references, used, use) => {
+  )("gives %s", async (_, references, used, use) => {
     expect(await given(used, rules(references), use)).toBe(canary);
   });
 
-  test.each<[string, Record<string, string>, string, { pipeline_id?: string; hosts?: string[] }]>([
-    ["what only the default allows", { [reference]: "*" }, "${env:SLUICE_SECRET_ORDERS}", {}],
-    ["another pipeline", { [reference]: "orders-eu" }, reference, { pipeline_id: "orders-eu-2" }],
-    ["another host", { [reference]: "* towards ch.example.com" }, reference, { hosts: ["evil.example.org"] }],
+  test.each<[string, Record<string, string>, string, { pipeline_id?: string; hosts?: string[]; isVerified?: boolean }]>(
     [
-      "a host that only ends as the pattern",
-      { [reference]: "* towards *.example.com" },
-      reference,
-      { hosts: ["evilexample.com"] },
+      ["what only the default allows", { [reference]: "*" }, "${env:SLUICE_SECRET_ORDERS}", {}],
+      ["another pipeline", { [reference]: "orders-eu" }, reference, { pipeline_id: "orders-eu-2" }],
+      ["another host", { [reference]: "* towards ch.example.com" }, reference, { hosts: ["evil.example.org"] }],
+      [
+        "a host that only ends as the pattern",
+        { [reference]: "* towards *.example.com" },
+        reference,
+        { hosts: ["evilexample.com"] },
+      ],
+      [
+        "one foreign broker among the allowed ones",
+        { [reference]: "* towards k-*.example.com" },
+        reference,
+        { hosts: ["k-1.example.com", "evil"] },
+      ],
+      [
+        "an address that a client would read differently",
+        { [reference]: "* towards *.kafka.example.com" },
+        reference,
+        { hosts: ["127.0.0.1:47002:.kafka.example.com"] },
+      ],
+      [
+        "an address that cannot be read, whatever is allowed",
+        { [reference]: "* towards *" },
+        reference,
+        { hosts: ["a b:1"] },
+      ],
+      ["another port", { [reference]: "* towards k:9093" }, reference, { hosts: ["k:9092"] }],
+      [
+        "a server without TLS",
+        { [reference]: "* towards tls://k" },
+        reference,
+        { hosts: ["k:9093"], isVerified: false },
+      ],
+      ["a name for an address", { [reference]: "* towards 10.0.*" }, reference, { hosts: ["10.0.evil.example:1"] }],
+      [
+        "a broker for the embedded ClickHouse",
+        { [reference]: "* towards embedded" },
+        reference,
+        { hosts: ["embedded:1"] },
+      ],
+      [
+        "the pipelines of one line with the hosts of another",
+        { [reference]: "payments", "${env:ORDERS_*}": "orders-eu towards kafka" },
+        reference,
+        {},
+      ],
+      ["a variable that only begins as the name", { "${env:ORDERS}": "*" }, reference, {}],
+      ["a file of another folder", { "${file:DIR/secrets/orders/*}": "*" }, "${file:DIR/secrets/top}", {}],
     ],
-    [
-      "one foreign broker among the allowed ones",
-      { [reference]: "* towards k-*.example.com" },
-      reference,
-      { hosts: ["k-1.example.com", "evil"] },
-    ],
-    [
-      "the pipelines of one line with the hosts of another",
-      { [reference]: "payments", "${env:ORDERS_*}": "orders-eu towards kafka" },
-      reference,
-      {},
-    ],
-    ["a variable that only begins as the name", { "${env:ORDERS}": "*" }, reference, {}],
-    ["a file of another folder", { "${file:DIR/secrets/orders/*}": "*" }, "${file:DIR/secrets/top}", {}],
-  ])("refuses %s", async (_, references, used, use) => {
+  )("refuses %s", async (_, references, used, use) => {
     expect(await given(used, rules(references), use)).toMatch(/^SECRET_NOT_ALLOWED/);
   });
 
   test("a refusal says which line would allow it", async () => {
     expect(await given(reference, [], { hosts: ["k-1", "k-2"] })).toBe(
-      'SECRET_NOT_ALLOWED: secret ${env:ORDERS_PASSWORD} is not allowed for pipeline orders-eu towards k-1, k-2: an operator allows it by the line "${env:ORDERS_PASSWORD}": "orders-eu towards k-1, k-2" under references in sluice.yaml',
+      'SECRET_NOT_ALLOWED: secret ${env:ORDERS_PASSWORD} is not allowed for pipeline orders-eu towards tls://k-1:9093, tls://k-2:9093: an operator allows it by the line "${env:ORDERS_PASSWORD}": "orders-eu towards tls://k-1:9093, tls://k-2:9093" under references in sluice.yaml',
     );
-    const line = rules({ [reference]: "orders-eu towards k-1, k-2" });
+    const line = rules({ [reference]: "orders-eu towards tls://k-1:9093, tls://k-2:9093" });
     expect(await given(reference, line, { hosts: ["k-1", "k-2"] })).toBe(canary);
   });
 });
@@ -179,7 +231,7 @@ test("within a sweep a value is read once for all that may use it, and given to 
   const secrets = new PermittedSecrets({ secrets: counting, permissions, own: [] });
   const read = new Map<string, Promise<string>>();
   const ask = (pipeline_id: string): Promise<string> =>
-    secrets.resolve("${env:ORDERS_PASSWORD}", { pipeline_id, hosts: [] }, read);
+    secrets.resolve("${env:ORDERS_PASSWORD}", { pipeline_id, servers: [] }, read);
   expect([await ask("orders-eu"), await ask("orders-us")]).toEqual([canary, canary]);
   await expect(ask("payments")).rejects.toMatchObject({ code: "SECRET_NOT_ALLOWED" });
   expect(reads).toBe(1);

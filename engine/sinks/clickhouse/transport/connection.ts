@@ -4,6 +4,7 @@ import { addAbortSignal } from "node:stream";
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import { readHost } from "../../../../schemas/addresses/host.ts";
 import type { SinkConnection } from "../../../../schemas/pipeline.ts";
 import { type Hide, hiding } from "../../../peers/hidden-secrets.ts";
 import { isNear, TargetPolicy, type TargetRules } from "../../../peers/targets.ts";
@@ -215,7 +216,7 @@ function givenUp(signal: AbortSignal, sent: boolean): RequestFailure {
  * is slow or billed by the byte, not within a machine or a private network. A name that is not found counts as private.
  */
 export async function isOverInternet(host: string): Promise<boolean> {
-  const name = host.replace(/^\[|\]$/g, "");
+  const name = readHost(host) ?? host;
   const found = isIP(name) === 0 ? await lookup(name).catch(() => undefined) : { address: name };
   if (found === undefined) return false;
   return !isNear(found.address);

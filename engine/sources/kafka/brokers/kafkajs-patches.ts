@@ -3,7 +3,7 @@ import type Broker from "kafkajs/src/broker/index.js";
 import type Connection from "kafkajs/src/network/connection.js";
 import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 import type { SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
-import { type BrokerAddress, readBrokerAddress } from "../../../../schemas/broker-address.ts";
+import { type BrokerAddress, readBrokerAddress } from "../../../../schemas/addresses/broker-address.ts";
 import { Answers } from "./answers.ts";
 import { mismatch } from "./failures.ts";
 import { kafkajs } from "./kafkajs.ts";

@@ -1,7 +1,7 @@
 import { connect, isIP, type OnReadOpts, Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { ISocketFactory } from "kafkajs";
-import { withoutRoot } from "../../../../schemas/broker-address.ts";
+import { withoutRoot } from "../../../../schemas/addresses/host.ts";
 import { foreignText } from "../../../peers/foreign-text.ts";
 import type { TargetPolicy } from "../../../peers/targets.ts";
 import { mismatch } from "./failures.ts";
@@ -23,9 +23,10 @@ const noTls = new Set(["ECONNRESET", "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PA
  * counts towards the next collection: listeners of `data` must copy what they keep.
  */
 export function socketsWithin(policy: TargetPolicy): ISocketFactory {
-  return ({ host, port, ssl, onConnect }) => {
+  return ({ host: given, port, ssl, onConnect }) => {
+    let host: string;
     try {
-      policy.check(host, port);
+      host = policy.check(given, port);
     } catch (error) {
       return new Socket().destroy(error as Error);
     }

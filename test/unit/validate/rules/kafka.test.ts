@@ -207,6 +207,9 @@ describe("what does not go together", () => {
         ["kafka 1:9092", undefined],
         ["kafka..example:9092", undefined],
         ["kafka-1:9092,kafka-2:9092", undefined],
+        ["127.0.0.1:47002:.kafka.example.com", undefined],
+        ["127.0.0.1:47002:$${.kafka.example.com", undefined],
+        ["127.0.0.1:47002:${.kafka.example.com", undefined],
       ] as const
     ).map(([broker, meant]) => ({
       title: `the broker "${broker}"`,
@@ -217,6 +220,14 @@ describe("what does not go together", () => {
       found: `"${broker}"`,
       ...(meant !== undefined && { suggestion: `write "${meant}"` }),
     })),
+    {
+      title: "a topic that no reference excuses",
+      content: kafka("topic: orders", 'topic: "a$${b"'),
+      code: "VALUE",
+      path: "sources[0].topic",
+      at: '"a$${b"',
+      found: '"a$${b"',
+    },
     {
       title: "skip_auth",
       content: kafka(scram, `${scram}\n      skip_auth: true`),

@@ -25,6 +25,9 @@ describe("where the sink writes", () => {
       ["clickhouse:8123", 'write "clickhouse", and its port under port or http_port'],
       ["clickhouse/db", 'write "clickhouse", and its port under port or http_port'],
       ["click house", undefined],
+      ["127.1", undefined],
+      ["Embedded", "write embedded, in small letters"],
+      ["$${.clickhouse.example.com", undefined],
     ].map(([host = "", suggestion]) => ({
       title: `the host ${host}`,
       content: kafka("host: clickhouse", `host: "${host}"`),
