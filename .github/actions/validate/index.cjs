@@ -93,33 +93,148 @@ var init_terminal = __esm({
   }
 });
 
-// schemas/broker-address.ts
-function readBrokerAddress(text5) {
-  const [, ipv6, name3, digits2] = spelled.exec(text5) ?? [];
-  const host2 = ipv6 === void 0 ? name3?.toLowerCase() : canonicalIPv6(ipv6);
-  const port = Number(digits2);
-  return host2 === void 0 || port < 1 || port > 65535 ? void 0 : { host: host2, port };
+// schemas/addresses/host.ts
+function readHost(text5) {
+  const [, inside2] = /^\[(.*)\]$/s.exec(text5) ?? [];
+  if (inside2 !== void 0 || text5.includes(":")) return canonicalIPv6(inside2 ?? text5);
+  if ((0, import_node_net.isIPv4)(text5)) return text5;
+  const name3 = text5.toLowerCase();
+  if (!labels.test(text5) || numeric.test(text5)) return void 0;
+  return !name3.includes("xn--") || hostOfUrl(name3) === name3 ? name3 : void 0;
 }
-function canonicalBroker(text5) {
-  const address = readBrokerAddress(text5);
-  if (address === void 0) return text5.trim().toLowerCase();
-  const host2 = withoutRoot(address.host);
-  return `${host2.includes(":") ? `[${host2}]` : host2}:${address.port}`;
+function isAddress(host2) {
+  return (0, import_node_net.isIP)(host2) !== 0;
 }
 function withoutRoot(host2) {
   return host2.replace(/\.$/, "");
 }
+function bracketed(host2) {
+  return host2.includes(":") ? `[${host2}]` : host2;
+}
+function readPort(text5) {
+  const port = Number(text5);
+  return /^\d{1,5}$/.test(text5) && port >= 1 && port <= 65535 ? port : void 0;
+}
 function canonicalIPv6(text5) {
   if (!(0, import_node_net.isIPv6)(text5)) return void 0;
   const [address, ...zone2] = text5.split("%");
-  return [new URL(`http://[${address}]`).hostname.slice(1, -1), ...zone2].join("%");
+  return [hostOfUrl(`[${address}]`)?.slice(1, -1), ...zone2].join("%");
 }
-var import_node_net, spelled;
-var init_broker_address = __esm({
-  "schemas/broker-address.ts"() {
+function hostOfUrl(host2) {
+  const url = `http://${host2}`;
+  return URL.canParse(url) ? new URL(url).hostname : void 0;
+}
+function shownAddress(text5) {
+  return text5.includes("@") ? "a text with an @" : JSON.stringify(text5.slice(0, 300));
+}
+var import_node_net, labels, numeric;
+var init_host = __esm({
+  "schemas/addresses/host.ts"() {
     "use strict";
     import_node_net = require("node:net");
-    spelled = /^(?:\[([^\]]+)\]|((?:[\w-]+\.)*[\w-]+\.?)):(\d{1,5})$/;
+    labels = /^(?:[\w-]+\.)*[\w-]+\.?$/;
+    numeric = /(?:^|\.)(?:\d+|0x[\da-f]*)\.?$/i;
+  }
+});
+
+// schemas/addresses/broker-address.ts
+function readBrokerAddress(text5) {
+  const [, name3 = "", digits2 = ""] = spelled.exec(text5) ?? [];
+  const [host2, port] = [readHost(name3), readPort(digits2)];
+  return host2 === void 0 || port === void 0 ? void 0 : { host: host2, port };
+}
+function canonicalBroker(text5) {
+  const address = readBrokerAddress(text5);
+  if (address === void 0) return text5.trim().toLowerCase();
+  return `${bracketed(withoutRoot(address.host))}:${address.port}`;
+}
+var spelled;
+var init_broker_address = __esm({
+  "schemas/addresses/broker-address.ts"() {
+    "use strict";
+    init_host();
+    spelled = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/s;
+  }
+});
+
+// schemas/servers.ts
+function serversGetting({ sources, sink }, [part2, at2, group]) {
+  if (part2 === "sink") return [serverOf(sink)];
+  const index = Number(at2);
+  const source = part2 === "sources" ? sources[index] : void 0;
+  if (source?.type !== "kafka") return [];
+  return group === "schema_registry" ? registryOf(source, index) : brokersOf(source, index);
+}
+function serverText(server) {
+  if (server.kind === "embedded") return embedded;
+  if (server.kind === "unreadable") return server.text;
+  return `${server.isVerified ? "tls://" : ""}${bracketed(withoutRoot(server.host))}:${server.port}`;
+}
+function brokersOf(source, index) {
+  const { brokers: brokers2, protocol, skip_tls_verification } = source.connection_params;
+  const isVerified = protocol.endsWith("SSL") && !skip_tls_verification;
+  return brokers2.map((text5, at2) => {
+    const named7 = { field: `sources[${index}].connection_params.brokers[${at2}]`, text: text5 };
+    const address = readBrokerAddress(text5);
+    if (address !== void 0) return { ...named7, kind: "host", ...address, isVerified };
+    const problem2 = `expected host:port or [IPv6]:port, such as kafka-1:9092, got ${shownAddress(text5)}`;
+    return { ...named7, kind: "unreadable", problem: problem2 };
+  });
+}
+function registryOf({ schema_registry }, index) {
+  if (schema_registry === void 0) return [];
+  const text5 = schema_registry.url;
+  const named7 = { field: `sources[${index}].schema_registry.url`, text: text5 };
+  const [, scheme, name3 = "", digits2] = registryUrl.exec(text5) ?? [];
+  const host2 = readHost(name3);
+  const port = readPort(digits2 ?? (scheme === "https" ? "443" : "80"));
+  if (host2 !== void 0 && port !== void 0) {
+    return [{ ...named7, kind: "host", host: host2, port, isVerified: scheme === "https" }];
+  }
+  const problem2 = `expected http:// or https:// with a host, a port and a path at most, got ${shownAddress(text5)}`;
+  return [{ ...named7, kind: "unreadable", problem: problem2 }];
+}
+function serverOf({ connection_params: params }) {
+  const named7 = { field: "sink.connection_params.host", text: params.host };
+  if (params.host === embedded) return { ...named7, kind: "embedded" };
+  const address = readClickHouseAddress(params);
+  if ("problem" in address) {
+    const field2 = `sink.connection_params.${address.field}`;
+    return { ...named7, field: field2, kind: "unreadable", problem: address.problem };
+  }
+  const isVerified = params.secure && !params.skip_certificate_verification;
+  return { ...named7, kind: "host", host: address.host, port: address.port, isVerified };
+}
+function readClickHouseAddress({
+  host: name3,
+  port,
+  http_port
+}) {
+  const given4 = http_port?.trim() ?? "";
+  const native = port?.trim() ?? "";
+  const usual = Object.hasOwn(httpPorts, native) ? httpPorts[native] ?? native : native;
+  const text5 = given4 === "" ? usual : given4;
+  const found2 = readPort(text5);
+  if (found2 === void 0) {
+    return { field: given4 === "" ? "port" : "http_port", problem: `expected a port from 1 to 65535, got "${text5}"` };
+  }
+  const host2 = readHost(name3);
+  if (host2 === void 0 || host2.includes("%") || withoutRoot(host2) === embedded) {
+    return { field: "host", problem: `expected a host name or an address, got ${shownAddress(name3)}` };
+  }
+  if (given4 !== "" || usual === native) return { host: host2, port: found2 };
+  const warning2 = `connection_params.port ${native} is the port of the native protocol; using ${usual} for HTTP. Set http_port to choose it explicitly.`;
+  return { host: host2, port: found2, warning: warning2 };
+}
+var embedded, registryUrl, httpPorts;
+var init_servers = __esm({
+  "schemas/servers.ts"() {
+    "use strict";
+    init_broker_address();
+    init_host();
+    embedded = "embedded";
+    registryUrl = /^(https?):\/\/(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?(?:\/[\w./~-]*)?$/;
+    httpPorts = { "9000": "8123", "9440": "8443" };
   }
 });
 
@@ -619,7 +734,7 @@ var init_pipeline_v3_schema = __esm({
               "x-effect": "restart",
               "x-events": "forget",
               type: "string",
-              pattern: "^[A-Za-z0-9._-]{1,249}$|\\$\\{",
+              pattern: "^[A-Za-z0-9._-]{1,249}$|(^|[^$])\\$\\{",
               "x-expected": "1 to 249 letters, digits, dots, dashes and underscores, as Kafka names a topic"
             },
             schema_fields: {
@@ -1170,7 +1285,7 @@ var init_pipeline_v3_schema = __esm({
               "x-effect": "restart",
               "x-events": "rows",
               type: "string",
-              pattern: "^[0-9]{1,5}$|\\$\\{",
+              pattern: "^[0-9]{1,5}$|(^|[^$])\\$\\{",
               "x-code": "PORT",
               "x-expected": 'a port number in quotes, such as "9000"'
             },
@@ -1182,7 +1297,7 @@ var init_pipeline_v3_schema = __esm({
               "x-effect": "restart",
               "x-events": "rows",
               type: "string",
-              pattern: "^[0-9]{0,5}$|\\$\\{",
+              pattern: "^[0-9]{0,5}$|(^|[^$])\\$\\{",
               "x-code": "PORT",
               "x-expected": 'a port number in quotes, such as "8123"'
             },
@@ -1271,6 +1386,12 @@ var init_pipeline_v3_schema = __esm({
               type: "string",
               pattern: "\\S",
               "x-expected": "a text that is not blank"
+            },
+            source_id: {
+              description: "A source, as some clients name it here. Ignored: rows of all sources come to the sink.",
+              examples: ["orders"],
+              "x-effect": "none",
+              type: "string"
             },
             max_batch_size: {
               description: "Rows of an insert at most.",
@@ -2010,7 +2131,7 @@ function readReference(text5) {
 function secretFields(config) {
   const fields = [];
   replacingTexts(config, (text5, path2) => {
-    if (text5.includes("${") && isSecret(path2)) fields.push({ path: path2, text: text5, hosts: hostsOf(config, path2) });
+    if (text5.includes("${") && isSecret(path2)) fields.push({ path: path2, text: text5, servers: serversGetting(config, path2) });
     return text5;
   });
   return fields;
@@ -2022,22 +2143,12 @@ function replacingTexts(value, replace, path2 = []) {
   const entries = Object.entries(value).map(([key, item5]) => [key, replacingTexts(item5, replace, [...path2, key])]);
   return Object.fromEntries(entries);
 }
-function hostsOf({ sources, sink }, [part2, index, group]) {
-  if (part2 === "sink") return [sink.connection_params.host];
-  const source = sources[Number(index)];
-  if (source?.type !== "kafka") return [];
-  if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
-  return source.connection_params.brokers.map((broker) => withoutRoot(readBrokerAddress(broker)?.host ?? broker));
-}
-function hostOfUrl(url) {
-  return URL.canParse(url) ? new URL(url).hostname : url;
-}
 var spelled2;
 var init_secret_fields = __esm({
   "schemas/secret-fields.ts"() {
     "use strict";
     init_annotations();
-    init_broker_address();
+    init_servers();
     spelled2 = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
   }
 });
@@ -2102,7 +2213,7 @@ var init_pipeline = __esm({
       ["array", ["[]string"]],
       ["map", ["object"]]
     ];
-    byName = new Map(basicTypes.flatMap(([basic, names5]) => [basic, ...names5].map((name3) => [name3, basic])));
+    byName = new Map(basicTypes.flatMap(([basic, names7]) => [basic, ...names7].map((name3) => [name3, basic])));
   }
 });
 
@@ -2483,10 +2594,10 @@ var strings, uints, floats, arrays, origin, otlpFields;
 var init_otlp_fields = __esm({
   "schemas/otlp-fields.ts"() {
     "use strict";
-    strings = (...names5) => names5.map((name3) => ({ name: name3, type: "string" }));
-    uints = (...names5) => names5.map((name3) => ({ name: name3, type: "uint" }));
-    floats = (...names5) => names5.map((name3) => ({ name: name3, type: "float" }));
-    arrays = (...names5) => names5.map((name3) => ({ name: name3, type: "array" }));
+    strings = (...names7) => names7.map((name3) => ({ name: name3, type: "string" }));
+    uints = (...names7) => names7.map((name3) => ({ name: name3, type: "uint" }));
+    floats = (...names7) => names7.map((name3) => ({ name: name3, type: "float" }));
+    arrays = (...names7) => names7.map((name3) => ({ name: name3, type: "array" }));
     origin = [
       { name: "resource_attributes", type: "map" },
       ...strings("scope_name", "scope_version"),
@@ -2776,10 +2887,10 @@ var require_code = __commonJS({
       }
       get names() {
         var _a;
-        return (_a = this._names) !== null && _a !== void 0 ? _a : this._names = this._items.reduce((names5, c3) => {
+        return (_a = this._names) !== null && _a !== void 0 ? _a : this._names = this._items.reduce((names7, c3) => {
           if (c3 instanceof Name)
-            names5[c3.str] = (names5[c3.str] || 0) + 1;
-          return names5;
+            names7[c3.str] = (names7[c3.str] || 0) + 1;
+          return names7;
         }, {});
       }
     };
@@ -3105,11 +3216,11 @@ var require_codegen = __commonJS({
         const rhs = this.rhs === void 0 ? "" : ` = ${this.rhs}`;
         return `${varKind} ${this.name}${rhs};` + _n2;
       }
-      optimizeNames(names5, constants4) {
-        if (!names5[this.name.str])
+      optimizeNames(names7, constants4) {
+        if (!names7[this.name.str])
           return;
         if (this.rhs)
-          this.rhs = optimizeExpr(this.rhs, names5, constants4);
+          this.rhs = optimizeExpr(this.rhs, names7, constants4);
         return this;
       }
       get names() {
@@ -3126,15 +3237,15 @@ var require_codegen = __commonJS({
       render({ _n: _n2 }) {
         return `${this.lhs} = ${this.rhs};` + _n2;
       }
-      optimizeNames(names5, constants4) {
-        if (this.lhs instanceof code_1.Name && !names5[this.lhs.str] && !this.sideEffects)
+      optimizeNames(names7, constants4) {
+        if (this.lhs instanceof code_1.Name && !names7[this.lhs.str] && !this.sideEffects)
           return;
-        this.rhs = optimizeExpr(this.rhs, names5, constants4);
+        this.rhs = optimizeExpr(this.rhs, names7, constants4);
         return this;
       }
       get names() {
-        const names5 = this.lhs instanceof code_1.Name ? {} : { ...this.lhs.names };
-        return addExprNames(names5, this.rhs);
+        const names7 = this.lhs instanceof code_1.Name ? {} : { ...this.lhs.names };
+        return addExprNames(names7, this.rhs);
       }
     };
     var AssignOp = class extends Assign {
@@ -3190,8 +3301,8 @@ var require_codegen = __commonJS({
       optimizeNodes() {
         return `${this.code}` ? this : void 0;
       }
-      optimizeNames(names5, constants4) {
-        this.code = optimizeExpr(this.code, names5, constants4);
+      optimizeNames(names7, constants4) {
+        this.code = optimizeExpr(this.code, names7, constants4);
         return this;
       }
       get names() {
@@ -3220,20 +3331,20 @@ var require_codegen = __commonJS({
         }
         return nodes2.length > 0 ? this : void 0;
       }
-      optimizeNames(names5, constants4) {
+      optimizeNames(names7, constants4) {
         const { nodes: nodes2 } = this;
         let i = nodes2.length;
         while (i--) {
           const n = nodes2[i];
-          if (n.optimizeNames(names5, constants4))
+          if (n.optimizeNames(names7, constants4))
             continue;
-          subtractNames(names5, n.names);
+          subtractNames(names7, n.names);
           nodes2.splice(i, 1);
         }
         return nodes2.length > 0 ? this : void 0;
       }
       get names() {
-        return this.nodes.reduce((names5, n) => addNames(names5, n.names), {});
+        return this.nodes.reduce((names7, n) => addNames(names7, n.names), {});
       }
     };
     var BlockNode = class extends ParentNode {
@@ -3278,20 +3389,20 @@ var require_codegen = __commonJS({
           return void 0;
         return this;
       }
-      optimizeNames(names5, constants4) {
+      optimizeNames(names7, constants4) {
         var _a;
-        this.else = (_a = this.else) === null || _a === void 0 ? void 0 : _a.optimizeNames(names5, constants4);
-        if (!(super.optimizeNames(names5, constants4) || this.else))
+        this.else = (_a = this.else) === null || _a === void 0 ? void 0 : _a.optimizeNames(names7, constants4);
+        if (!(super.optimizeNames(names7, constants4) || this.else))
           return;
-        this.condition = optimizeExpr(this.condition, names5, constants4);
+        this.condition = optimizeExpr(this.condition, names7, constants4);
         return this;
       }
       get names() {
-        const names5 = super.names;
-        addExprNames(names5, this.condition);
+        const names7 = super.names;
+        addExprNames(names7, this.condition);
         if (this.else)
-          addNames(names5, this.else.names);
-        return names5;
+          addNames(names7, this.else.names);
+        return names7;
       }
     };
     If.kind = "if";
@@ -3306,10 +3417,10 @@ var require_codegen = __commonJS({
       render(opts) {
         return `for(${this.iteration})` + super.render(opts);
       }
-      optimizeNames(names5, constants4) {
-        if (!super.optimizeNames(names5, constants4))
+      optimizeNames(names7, constants4) {
+        if (!super.optimizeNames(names7, constants4))
           return;
-        this.iteration = optimizeExpr(this.iteration, names5, constants4);
+        this.iteration = optimizeExpr(this.iteration, names7, constants4);
         return this;
       }
       get names() {
@@ -3330,8 +3441,8 @@ var require_codegen = __commonJS({
         return `for(${varKind} ${name3}=${from}; ${name3}<${to2}; ${name3}++)` + super.render(opts);
       }
       get names() {
-        const names5 = addExprNames(super.names, this.from);
-        return addExprNames(names5, this.to);
+        const names7 = addExprNames(super.names, this.from);
+        return addExprNames(names7, this.to);
       }
     };
     var ForIter = class extends For {
@@ -3345,10 +3456,10 @@ var require_codegen = __commonJS({
       render(opts) {
         return `for(${this.varKind} ${this.name} ${this.loop} ${this.iterable})` + super.render(opts);
       }
-      optimizeNames(names5, constants4) {
-        if (!super.optimizeNames(names5, constants4))
+      optimizeNames(names7, constants4) {
+        if (!super.optimizeNames(names7, constants4))
           return;
-        this.iterable = optimizeExpr(this.iterable, names5, constants4);
+        this.iterable = optimizeExpr(this.iterable, names7, constants4);
         return this;
       }
       get names() {
@@ -3390,20 +3501,20 @@ var require_codegen = __commonJS({
         (_b = this.finally) === null || _b === void 0 ? void 0 : _b.optimizeNodes();
         return this;
       }
-      optimizeNames(names5, constants4) {
+      optimizeNames(names7, constants4) {
         var _a, _b;
-        super.optimizeNames(names5, constants4);
-        (_a = this.catch) === null || _a === void 0 ? void 0 : _a.optimizeNames(names5, constants4);
-        (_b = this.finally) === null || _b === void 0 ? void 0 : _b.optimizeNames(names5, constants4);
+        super.optimizeNames(names7, constants4);
+        (_a = this.catch) === null || _a === void 0 ? void 0 : _a.optimizeNames(names7, constants4);
+        (_b = this.finally) === null || _b === void 0 ? void 0 : _b.optimizeNames(names7, constants4);
         return this;
       }
       get names() {
-        const names5 = super.names;
+        const names7 = super.names;
         if (this.catch)
-          addNames(names5, this.catch.names);
+          addNames(names7, this.catch.names);
         if (this.finally)
-          addNames(names5, this.finally.names);
-        return names5;
+          addNames(names7, this.finally.names);
+        return names7;
       }
     };
     var Catch = class extends BlockNode {
@@ -3687,15 +3798,15 @@ var require_codegen = __commonJS({
       }
     };
     exports2.CodeGen = CodeGen;
-    function addNames(names5, from) {
+    function addNames(names7, from) {
       for (const n in from)
-        names5[n] = (names5[n] || 0) + (from[n] || 0);
-      return names5;
+        names7[n] = (names7[n] || 0) + (from[n] || 0);
+      return names7;
     }
-    function addExprNames(names5, from) {
-      return from instanceof code_1._CodeOrName ? addNames(names5, from.names) : names5;
+    function addExprNames(names7, from) {
+      return from instanceof code_1._CodeOrName ? addNames(names7, from.names) : names7;
     }
-    function optimizeExpr(expr, names5, constants4) {
+    function optimizeExpr(expr, names7, constants4) {
       if (expr instanceof code_1.Name)
         return replaceName(expr);
       if (!canOptimize(expr))
@@ -3711,18 +3822,18 @@ var require_codegen = __commonJS({
       }, []));
       function replaceName(n) {
         const c3 = constants4[n.str];
-        if (c3 === void 0 || names5[n.str] !== 1)
+        if (c3 === void 0 || names7[n.str] !== 1)
           return n;
-        delete names5[n.str];
+        delete names7[n.str];
         return c3;
       }
       function canOptimize(e) {
-        return e instanceof code_1._Code && e._items.some((c3) => c3 instanceof code_1.Name && names5[c3.str] === 1 && constants4[c3.str] !== void 0);
+        return e instanceof code_1._Code && e._items.some((c3) => c3 instanceof code_1.Name && names7[c3.str] === 1 && constants4[c3.str] !== void 0);
       }
     }
-    function subtractNames(names5, from) {
+    function subtractNames(names7, from) {
       for (const n in from)
-        names5[n] = (names5[n] || 0) - (from[n] || 0);
+        names7[n] = (names7[n] || 0) - (from[n] || 0);
     }
     function not(x3) {
       return typeof x3 == "boolean" || typeof x3 == "number" || x3 === null ? !x3 : (0, code_1._)`!${par(x3)}`;
@@ -3920,7 +4031,7 @@ var require_names = __commonJS({
     "use strict";
     Object.defineProperty(exports2, "__esModule", { value: true });
     var codegen_1 = require_codegen();
-    var names5 = {
+    var names7 = {
       // validation function arguments
       data: new codegen_1.Name("data"),
       // data passed to validation function
@@ -3949,7 +4060,7 @@ var require_names = __commonJS({
       jsonLen: new codegen_1.Name("jsonLen"),
       jsonPart: new codegen_1.Name("jsonPart")
     };
-    exports2.default = names5;
+    exports2.default = names7;
   }
 });
 
@@ -5803,7 +5914,7 @@ var require_utils = __commonJS({
   "node_modules/fast-uri/lib/utils.js"(exports2, module2) {
     "use strict";
     var isUUID = RegExp.prototype.test.bind(/^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/iu);
-    var isIPv4 = RegExp.prototype.test.bind(/^(?:(?:25[0-5]|2[0-4]\d|1\d{2}|[1-9]\d|\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d{2}|[1-9]\d|\d)$/u);
+    var isIPv42 = RegExp.prototype.test.bind(/^(?:(?:25[0-5]|2[0-4]\d|1\d{2}|[1-9]\d|\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d{2}|[1-9]\d|\d)$/u);
     var isPort = RegExp.prototype.test.bind(/^\d*$/u);
     var isHexPair = RegExp.prototype.test.bind(/^[\da-f]{2}$/iu);
     var isUnreserved = RegExp.prototype.test.bind(/^[\da-z\-._~]$/iu);
@@ -5904,7 +6015,7 @@ var require_utils = __commonJS({
         const part2 = parts[i];
         if (part2 === "") return void 0;
         if (part2.indexOf(".") !== -1) {
-          if (i !== parts.length - 1 || compression !== -1 && right.length === 0 || !isIPv4(part2)) return void 0;
+          if (i !== parts.length - 1 || compression !== -1 && right.length === 0 || !isIPv42(part2)) return void 0;
           hextetCount += 2;
           continue;
         }
@@ -5923,16 +6034,16 @@ var require_utils = __commonJS({
       return compressIPv6ZeroRun(expanded);
     }
     function normalizeIPv6(host2) {
-      const bracketed = host2[0] === "[" && host2[host2.length - 1] === "]";
+      const bracketed2 = host2[0] === "[" && host2[host2.length - 1] === "]";
       const hasBracket = host2[0] === "[" || host2[host2.length - 1] === "]";
-      if (hasBracket && !bracketed) return { host: host2, isIPV6: false, error: true };
-      let input = bracketed ? host2.slice(1, -1) : host2;
-      if (bracketed && isIPvFuture(input)) {
+      if (hasBracket && !bracketed2) return { host: host2, isIPV6: false, error: true };
+      let input = bracketed2 ? host2.slice(1, -1) : host2;
+      if (bracketed2 && isIPvFuture(input)) {
         input = input.toLowerCase();
         return { host: `[${input}]`, escapedHost: input, isIPV6: false, isIPVFuture: true };
       }
       if (findToken(input, ":") < 2) {
-        return { host: host2, isIPV6: false, error: bracketed };
+        return { host: host2, isIPV6: false, error: bracketed2 };
       }
       let zoneIdentifier = "";
       const zoneSeparator = input.indexOf("%");
@@ -6066,8 +6177,8 @@ var require_utils = __commonJS({
     var HOST_DELIMS = { "@": "%40", "/": "%2F", "?": "%3F", "#": "%23", ":": "%3A" };
     var HOST_DELIM_RE = /[@/?#:]/g;
     var HOST_DELIM_NO_COLON_RE = /[@/?#]/g;
-    function reescapeHostDelimiters(host2, isIP) {
-      const re2 = isIP ? HOST_DELIM_NO_COLON_RE : HOST_DELIM_RE;
+    function reescapeHostDelimiters(host2, isIP2) {
+      const re2 = isIP2 ? HOST_DELIM_NO_COLON_RE : HOST_DELIM_RE;
       re2.lastIndex = 0;
       return host2.replace(re2, (ch) => HOST_DELIMS[ch]);
     }
@@ -6286,7 +6397,7 @@ var require_utils = __commonJS({
       }
       if (component.host !== void 0) {
         let host2 = component.host;
-        if (!isIPv4(host2)) {
+        if (!isIPv42(host2)) {
           let ipV6res = normalizeIPv6(host2);
           if (ipV6res.isIPV6 !== true && ipV6res.isIPVFuture !== true) {
             host2 = normalizePercentEncoding(host2, true);
@@ -6324,7 +6435,7 @@ var require_utils = __commonJS({
       escapePreservingEscapes,
       removeDotSegments,
       removeDotSegmentsRelative,
-      isIPv4,
+      isIPv4: isIPv42,
       isUUID,
       normalizeIPv6,
       stringArrayToHexStripped
@@ -6547,7 +6658,7 @@ var require_schemes = __commonJS({
 var require_fast_uri = __commonJS({
   "node_modules/fast-uri/index.js"(exports2, module2) {
     "use strict";
-    var { normalizeIPv6, removeDotSegments, removeDotSegmentsRelative, recomposeAuthority, normalizePercentEncoding, normalizePathEncoding, serializePathEncoding, normalizeQueryFragmentEncoding, encodeQuery, encodeFragment, reescapeHostDelimiters, isIPv4, nonSimpleDomain } = require_utils();
+    var { normalizeIPv6, removeDotSegments, removeDotSegmentsRelative, recomposeAuthority, normalizePercentEncoding, normalizePathEncoding, serializePathEncoding, normalizeQueryFragmentEncoding, encodeQuery, encodeFragment, reescapeHostDelimiters, isIPv4: isIPv42, nonSimpleDomain } = require_utils();
     var { SCHEMES, getSchemeHandler } = require_schemes();
     var VALID_SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*$/u;
     var MALFORMED_SCHEME_ERROR = "URI scheme is malformed.";
@@ -6594,7 +6705,7 @@ var require_fast_uri = __commonJS({
       const resolved2 = resolveComponent(baseParsed, relativeParsed, schemelessOptions, true);
       const resolvedSchemeHandler = getSchemeHandler(options && options.scheme || resolved2.scheme);
       const resolvedHost = resolved2.host;
-      const resolvedHostIsIP = resolvedHost !== void 0 && resolvedHost !== "" && (isIPv4(resolvedHost) || normalizeIPv6(resolvedHost).isIPV6);
+      const resolvedHostIsIP = resolvedHost !== void 0 && resolvedHost !== "" && (isIPv42(resolvedHost) || normalizeIPv6(resolvedHost).isIPV6);
       if (hasForbiddenDomainHost(resolved2, options || {}, resolvedSchemeHandler, resolvedHostIsIP)) {
         throw new Error(MALFORMED_HOST_ERROR);
       }
@@ -6764,12 +6875,12 @@ var require_fast_uri = __commonJS({
       const host2 = matches2[4];
       return hasMalformedPercentEncoding(matches2[3]) || host2 !== void 0 && !isIPLiteral(host2) && hasMalformedPercentEncoding(host2) || hasMalformedPercentEncoding(matches2[6]) || hasMalformedPercentEncoding(matches2[7]) || hasMalformedPercentEncoding(matches2[8]);
     }
-    function canonicalizeHost(parsed2, options, schemeHandler, isIP) {
-      if (hasForbiddenDomainHost(parsed2, options, schemeHandler, isIP)) {
+    function canonicalizeHost(parsed2, options, schemeHandler, isIP2) {
+      if (hasForbiddenDomainHost(parsed2, options, schemeHandler, isIP2)) {
         parsed2.error = parsed2.error || MALFORMED_HOST_ERROR;
         return true;
       }
-      if (!options.unicodeSupport && (!schemeHandler || !schemeHandler.unicodeSupport) && parsed2.host && !isIPLiteral(parsed2.host) && (options.domainHost || schemeHandler && schemeHandler.domainHost) && isIP === false && nonSimpleDomain(parsed2.host)) {
+      if (!options.unicodeSupport && (!schemeHandler || !schemeHandler.unicodeSupport) && parsed2.host && !isIPLiteral(parsed2.host) && (options.domainHost || schemeHandler && schemeHandler.domainHost) && isIP2 === false && nonSimpleDomain(parsed2.host)) {
         let url;
         try {
           url = new URL("http://" + parsed2.host);
@@ -6785,9 +6896,9 @@ var require_fast_uri = __commonJS({
       }
       return false;
     }
-    function hasForbiddenDomainHost(parsed2, options, schemeHandler, isIP) {
+    function hasForbiddenDomainHost(parsed2, options, schemeHandler, isIP2) {
       return Boolean(
-        parsed2.host && isIP === false && !isIPLiteral(parsed2.host) && (options.domainHost || schemeHandler && schemeHandler.domainHost) && FORBIDDEN_DOMAIN_HOST_CHARACTER.test(parsed2.host)
+        parsed2.host && isIP2 === false && !isIPLiteral(parsed2.host) && (options.domainHost || schemeHandler && schemeHandler.domainHost) && FORBIDDEN_DOMAIN_HOST_CHARACTER.test(parsed2.host)
       );
     }
     function isHostOnlyURL(url) {
@@ -6810,7 +6921,7 @@ var require_fast_uri = __commonJS({
       let malformedHost = false;
       let malformedIPLiteral = false;
       let malformedScheme = false;
-      let isIP = false;
+      let isIP2 = false;
       if (options.reference === "suffix") {
         if (options.scheme) {
           uri = options.scheme + ":" + uri;
@@ -6867,20 +6978,20 @@ var require_fast_uri = __commonJS({
           malformedAuthorityOrPort = true;
         }
         if (parsed2.host) {
-          const ipv4result = isIPv4(parsed2.host);
+          const ipv4result = isIPv42(parsed2.host);
           if (ipv4result === false) {
             const bracketedIPLiteral = isIPLiteral(parsed2.host);
             const hasIPLiteralBracket = parsed2.host.indexOf("[") !== -1 || parsed2.host.indexOf("]") !== -1;
             const ipv6result = normalizeIPv6(parsed2.host);
-            isIP = ipv6result.isIPV6 || ipv6result.isIPVFuture === true;
+            isIP2 = ipv6result.isIPV6 || ipv6result.isIPVFuture === true;
             malformedIPLiteral = hasIPLiteralBracket && (!bracketedIPLiteral || ipv6result.error === true);
-            parsed2.host = isIP ? ipv6result.host : ipv6result.host.toLowerCase();
+            parsed2.host = isIP2 ? ipv6result.host : ipv6result.host.toLowerCase();
             if (malformedIPLiteral) {
               parsed2.error = parsed2.error || MALFORMED_HOST_ERROR;
               malformedAuthorityOrPort = true;
             }
           } else {
-            isIP = true;
+            isIP2 = true;
           }
         }
         if (parsed2.scheme === void 0 && parsed2.userinfo === void 0 && parsed2.host === void 0 && parsed2.port === void 0 && parsed2.query === void 0 && !parsed2.path) {
@@ -6897,14 +7008,14 @@ var require_fast_uri = __commonJS({
         }
         const schemeHandler = getSchemeHandler(options.scheme || parsed2.scheme);
         if (!malformedIPLiteral) {
-          malformedHost = canonicalizeHost(parsed2, options, schemeHandler, isIP);
+          malformedHost = canonicalizeHost(parsed2, options, schemeHandler, isIP2);
         }
         if (uri.indexOf("%") !== -1 && parsed2.host !== void 0 && !malformedIPLiteral) {
-          let host2 = isIP ? parsed2.host : normalizePercentEncoding(parsed2.host, true);
-          if (!isIP) {
+          let host2 = isIP2 ? parsed2.host : normalizePercentEncoding(parsed2.host, true);
+          if (!isIP2) {
             host2 = normalizePercentEncoding(host2.toLowerCase());
           }
-          parsed2.host = isIP || options.scheme !== "null" ? reescapeHostDelimiters(host2, isIP) : host2;
+          parsed2.host = isIP2 || options.scheme !== "null" ? reescapeHostDelimiters(host2, isIP2) : host2;
         }
         if (!schemeHandler || schemeHandler && !schemeHandler.skipNormalize) {
           if (parsed2.path) {
@@ -9691,6 +9802,21 @@ var init_live_state_schema = __esm({
           enum: ["change", "restart", "rows", "forget", "delete"],
           description: "Changes of this class and graver ones wait for an approval in Git; absent where none does."
         },
+        before: {
+          type: "object",
+          description: "What pipelines were as before, the oldest first, by id; absent where no change waits for an approval.",
+          additionalProperties: {
+            type: "array",
+            items: {
+              type: "object",
+              required: ["applied", "revision"],
+              properties: {
+                applied: { type: "string", description: "A digest of its file, without secrets." },
+                revision: { type: "string", description: "The first revision with that file." }
+              }
+            }
+          }
+        },
         pipelines: { type: "array", items: { $ref: "#/definitions/pipeline" } },
         owned: {
           type: "object",
@@ -9744,7 +9870,11 @@ var init_live_state_schema = __esm({
               additionalProperties: {
                 allOf: [
                   { $ref: "#/definitions/hold" },
-                  { type: "object", required: ["until"], properties: { until: { type: "string" } } }
+                  {
+                    type: "object",
+                    required: ["until"],
+                    properties: { until: { type: "string" }, way: { const: "terminate" } }
+                  }
                 ]
               }
             },
@@ -9837,6 +9967,7 @@ var init_live_state_schema = __esm({
               type: "string",
               description: "A digest of its file when it last matched that, without secrets."
             },
+            since: { type: "string", description: "The first revision with that file." },
             left: { type: "string", description: "A digest of what ran at that time, without secrets." },
             changing: { const: true },
             terminated: { const: true },
@@ -10610,6 +10741,7 @@ var init_sluice_config_schema = __esm({
             "reconcile",
             "suspend",
             "stop",
+            "terminate",
             "resume",
             "approve",
             "rollback",
@@ -10663,13 +10795,13 @@ var init_sluice_config_schema = __esm({
           additionalProperties: {
             type: "string",
             maxLength: 4096,
-            pattern: "^[a-z0-9*-]+(, ?[a-z0-9*-]+)*( towards [A-Za-z0-9_.:*-]+(, ?[A-Za-z0-9_.:*-]+)*)?$"
+            pattern: "^[a-z0-9*-]+(, ?[a-z0-9*-]+)*( towards (tls://)?[A-Za-z0-9_.:*%\\[\\]-]+(, ?(tls://)?[A-Za-z0-9_.:*%\\[\\]-]+)*)?$"
           },
-          description: "a secret that pipeline files may use: which reference, by which pipelines, towards which hosts; may be given several times. Without it ${env:SLUICE_SECRET_*} and the files of the folder secrets beside the settings (or /etc/sluice/secrets) are allowed",
+          description: "a secret that pipeline files may use: which reference, by which pipelines, towards which servers (hosts with a port or without, after tls:// only with TLS and a certificate that is checked); may be given several times. Without it ${env:SLUICE_SECRET_*} and the files of the folder secrets beside the settings (or /etc/sluice/secrets) are allowed",
           "x-argument": "REFERENCE=PIPELINES",
           "x-flag": "--reference",
-          "x-commands": ["run", "validate"],
-          "x-expected": "a reference and who may use it, such as ${env:ORDERS_*}=orders-* or ${file:/run/secrets/*}=* towards *.example.com"
+          "x-commands": ["run", "validate", "plan"],
+          "x-expected": "a reference and who may use it, such as ${env:ORDERS_*}=orders-* or ${file:/run/secrets/*}=* towards tls://*.example.com:9093"
         },
         targets: {
           type: "string",
@@ -10691,7 +10823,7 @@ var init_sluice_config_schema = __esm({
         approve: {
           type: "string",
           pattern: "^class>=(change|restart|rows|forget|delete)$",
-          description: "hold changes of this class, such as rows or forget, and graver ones back until Git approves each: by its fingerprint in a file of the folder approvals, or in a trailer Sluice-Approve of the newest commit",
+          description: "hold changes of this class, such as rows or forget, and graver ones back until Git approves each: by its fingerprint in a file of the folder approvals, or in a trailer Sluice-Approve of the newest commit, or of one since the pipeline was last as its file says; the way back below forget is free",
           "x-argument": "class>=CLASS",
           "x-expected": "one of class>=change, class>=restart, class>=rows, class>=forget, class>=delete",
           "x-commands": ["run"]
@@ -11039,6 +11171,7 @@ var init_sluice_config_schema = __esm({
             "reconcile",
             "suspend",
             "stop",
+            "terminate",
             "resume",
             "approve",
             "rollback",
@@ -11053,6 +11186,13 @@ var init_sluice_config_schema = __esm({
             "test",
             "sample"
           ]
+        },
+        get_wide: {
+          type: "boolean",
+          default: false,
+          description: "show what each pipeline writes a second, what waits, the age of the oldest event that is no row yet, and the dead letters",
+          "x-flag": "--wide",
+          "x-commands": ["get"]
         },
         watch: {
           type: "boolean",
@@ -11094,14 +11234,14 @@ var init_sluice_config_schema = __esm({
           description: "how long --wait waits",
           "x-argument": "DURATION",
           "x-flag": "--timeout",
-          "x-commands": ["reconcile", "suspend", "stop", "resume", "approve", "rollback"],
+          "x-commands": ["reconcile", "suspend", "stop", "terminate", "resume", "approve", "rollback"],
           "x-expected": 'a duration from 1s to 24h, such as "5m"'
         },
         wait: {
           type: "boolean",
           default: false,
           description: "wait until it is carried out; exit with 1 if that failed, 3 after --timeout",
-          "x-commands": ["suspend", "stop", "resume", "approve", "rollback"]
+          "x-commands": ["suspend", "stop", "terminate", "resume", "approve", "rollback"]
         },
         suspend_reason: {
           type: "string",
@@ -11117,10 +11257,10 @@ var init_sluice_config_schema = __esm({
           "x-from": "1s",
           "x-to": "720h",
           default: "1h",
-          description: "how long it stays stopped",
+          description: "how long it stays so",
           "x-argument": "DURATION",
           "x-flag": "--for",
-          "x-commands": ["stop"],
+          "x-commands": ["stop", "terminate"],
           "x-expected": 'a duration from 1s to 720h, such as "2h"'
         },
         stop_reason: {
@@ -11129,7 +11269,7 @@ var init_sluice_config_schema = __esm({
           description: "the reason, shown in the status",
           "x-argument": "TEXT",
           "x-flag": "--reason",
-          "x-commands": ["stop"]
+          "x-commands": ["stop", "terminate"]
         },
         rollback_cancel: {
           type: "boolean",
@@ -11162,6 +11302,40 @@ var init_sluice_config_schema = __esm({
           "x-flag": "--limit",
           "x-commands": ["dlq list", "dlq consume"],
           "x-expected": "a whole number from 1 to 1000"
+        },
+        dlq_component: {
+          type: "string",
+          enum: ["ingestor", "dedup", "join", "sink", "otlp-receiver"],
+          description: "only those of this component",
+          "x-argument": "NAME",
+          "x-flag": "--component",
+          "x-commands": ["dlq list"]
+        },
+        dlq_reason: {
+          type: "string",
+          minLength: 1,
+          description: "only those with this reason",
+          "x-argument": "NAME",
+          "x-flag": "--reason",
+          "x-commands": ["dlq list"]
+        },
+        dlq_since: {
+          type: "string",
+          format: "moment",
+          description: "only those that were received at this time or later: a time in ISO 8601, or how long ago",
+          "x-argument": "TIME",
+          "x-flag": "--since",
+          "x-commands": ["dlq list"],
+          "x-expected": 'a time in ISO 8601, or how long ago, such as "2h"'
+        },
+        dlq_until: {
+          type: "string",
+          format: "moment",
+          description: "only those that were received before this time",
+          "x-argument": "TIME",
+          "x-flag": "--until",
+          "x-commands": ["dlq list"],
+          "x-expected": 'a time in ISO 8601, or how long ago, such as "2h"'
         },
         validate_format: {
           type: "string",
@@ -11318,6 +11492,15 @@ var init_sluice_config_schema = __esm({
           "x-flag": "--format",
           "x-commands": ["sql"],
           "x-expected": "the name of a ClickHouse format such as JSONEachRow"
+        },
+        export_format: {
+          type: "string",
+          enum: ["yaml", "json"],
+          default: "yaml",
+          description: "write the files as YAML, or as JSON with a file for each pipeline",
+          "x-argument": "FORMAT",
+          "x-flag": "--format",
+          "x-commands": ["export"]
         },
         test_format: {
           type: "string",
@@ -11514,6 +11697,8 @@ var init_schemas = __esm({
   "schemas/index.ts"() {
     "use strict";
     init_broker_address();
+    init_host();
+    init_servers();
     init_duration();
     init_dedup_key();
     init_annotations();
@@ -11944,9 +12129,9 @@ var init_errors = __esm({
 });
 
 // engine/expression/syntax/nearest.ts
-function nearest2(name3, names5) {
+function nearest2(name3, names7) {
   const most3 = Math.max(1, Math.floor(name3.length / 3));
-  const ranked = names5.filter((candidate) => Math.abs(candidate.length - name3.length) <= most3).map((candidate) => ({ candidate, distance: editsBetween(name3.toLowerCase(), candidate.toLowerCase()) })).filter((found2) => found2.distance <= most3).toSorted((a, b3) => a.distance - b3.distance);
+  const ranked = names7.filter((candidate) => Math.abs(candidate.length - name3.length) <= most3).map((candidate) => ({ candidate, distance: editsBetween(name3.toLowerCase(), candidate.toLowerCase()) })).filter((found2) => found2.distance <= most3).toSorted((a, b3) => a.distance - b3.distance);
   return ranked[0] === void 0 ? "" : `; did you mean ${ranked[0].candidate}?`;
 }
 var init_nearest = __esm({
@@ -12134,8 +12319,8 @@ var init_zones = __esm({
       abbreviation(seconds) {
         if (this.#format === void 0) return this.name === "" ? offsetText(this.#fixed) : this.name;
         this.#labels ??= ["en-US", "en-GB"].map((locale) => labelsOf(locale, this.name));
-        const labels = this.#labels.map((label) => label.formatToParts(seconds * 1e3));
-        const short = labels.map((parts) => parts.find(({ type }) => type === "timeZoneName")?.value ?? "");
+        const labels2 = this.#labels.map((label) => label.formatToParts(seconds * 1e3));
+        const short = labels2.map((parts) => parts.find(({ type }) => type === "timeZoneName")?.value ?? "");
         return short.find((label) => /^[A-Z]+$/.test(label)) ?? offsetText(this.offset(seconds));
       }
     };
@@ -12888,8 +13073,8 @@ function digits(field2, width, read) {
     write: (wall) => padded(read(wall), width)
   };
 }
-function name(names5, length, set, read) {
-  const short = names5.map((long) => long.slice(0, length));
+function name(names7, length, set, read) {
+  const short = names7.map((long) => long.slice(0, length));
   return {
     reads: short.map(inAnyCase).join("|"),
     take: (parts, text5) => {
@@ -17883,8 +18068,8 @@ var init_build = __esm({
         const lb = Math.sign(parsedLb) * (Math.abs(parsedLb) + this.lbOffset);
         const id = this.newInst(Inst.LB_WRITE);
         this.prog.getInst(id.i).arg = lb;
-        const any2 = this.rune(ANY_RUNE, 0);
-        const dotStar = this.star(any2, true);
+        const any = this.rune(ANY_RUNE, 0);
+        const dotStar = this.star(any, true);
         const lbAutomaton = this.cat(dotStar, a);
         this.prog.patch(lbAutomaton.out, id.i);
         const checkId = this.newInst(Inst.LB_CHECK);
@@ -20905,7 +21090,7 @@ function checkLogical(checker, { operator, operands: operands2 }, scope) {
   };
   const [first3, ...others2] = operands2;
   if (first3 !== void 0) mustBeBool(first3, checker.type(first3, scope));
-  for (const operand2 of others2) checker.branch(operand2, scope, (type) => mustBeBool(operand2, type));
+  for (const operand2 of others2) mustBeBool(operand2, checker.branch(operand2, scope));
   return bool;
 }
 function checkComparison(checker, node, scope) {
@@ -21063,10 +21248,9 @@ var init_check = __esm({
         return unknown;
       }
       /** The type of code that may not run: kinds in it that do not fit together are a warning. */
-      branch(node, scope, demand = () => void 0) {
+      branch(node, scope) {
         this.#branches += 1;
         const type = this.type(node, scope);
-        demand(type);
         this.#branches -= 1;
         return type;
       }
@@ -21212,7 +21396,7 @@ function compileComparison(compiler, node, scope) {
   const fail = compiler.fail(node);
   const [, right] = node.operands;
   const [operator, another] = node.operators;
-  const limit2 = numeric(right);
+  const limit2 = numeric2(right);
   if (operator === void 0 || another !== void 0 || limit2 === void 0) return chain(codes2, node.operators, fail);
   const literal2 = right.value;
   return against(codes2[0], literal2, limit2, operator, fail);
@@ -21258,7 +21442,7 @@ function against(value, literal2, limit2, operator, fail) {
 function compileEquality(compiler, node, scope) {
   const [left, right] = [compiler.code(node.left, scope), compiler.code(node.right, scope)];
   const wanted = node.operator === "==";
-  const limit2 = numeric(node.right);
+  const limit2 = numeric2(node.right);
   if (limit2 !== void 0) {
     return (frame) => {
       const found2 = left(frame);
@@ -21272,7 +21456,7 @@ function compileEquality(compiler, node, scope) {
   }
   return (frame) => equal(left(frame), right(frame), frame.budget) === wanted;
 }
-function numeric(node) {
+function numeric2(node) {
   if (node?.kind !== "literal") return void 0;
   if (typeof node.value === "number") return node.value;
   return typeof node.value === "bigint" && Number.isSafeInteger(Number(node.value)) ? Number(node.value) : void 0;
@@ -23036,9 +23220,9 @@ function anyKey(test) {
     gives: bool,
     run: ({ budget }, map4, list3) => {
       if (!isMap(map4) || !Array.isArray(list3)) return false;
-      const names5 = pairs(map4).map(([key]) => bare(key));
-      budget.step(names5.length * list3.length + 1);
-      return list3.some((item5) => names5.some((name3) => test(name3, bare(item5))));
+      const names7 = pairs(map4).map(([key]) => bare(key));
+      budget.step(names7.length * list3.length + 1);
+      return list3.some((item5) => names7.some((name3) => test(name3, bare(item5))));
     }
   };
 }
@@ -23283,11 +23467,11 @@ function tuple(list3, parse4) {
     elements2.push({ name: name3, type: parsed2 });
   }
   const types2 = elements2.map(({ type }) => type);
-  const names5 = elements2.map(({ name: name3 }) => name3).filter((name3) => name3 !== void 0);
-  if (names5.length === 0) return { kind: "Tuple", elements: types2 };
-  if (names5.length < types2.length) return { problem: "needs a name for each element, or for none" };
-  if (new Set(names5).size < names5.length) return { problem: "needs names that differ" };
-  return { kind: "Tuple", elements: types2, names: names5 };
+  const names7 = elements2.map(({ name: name3 }) => name3).filter((name3) => name3 !== void 0);
+  if (names7.length === 0) return { kind: "Tuple", elements: types2 };
+  if (names7.length < types2.length) return { problem: "needs a name for each element, or for none" };
+  if (new Set(names7).size < names7.length) return { problem: "needs names that differ" };
+  return { kind: "Tuple", elements: types2, names: names7 };
 }
 function element(text5) {
   const found2 = leadingName(text5);
@@ -23681,6 +23865,7 @@ var init_errors2 = __esm({
       SECRET_NOT_FOUND: "reject",
       SECRET_NOT_ALLOWED: "reject",
       TARGET_NOT_ALLOWED: "reject",
+      ADDRESS_INVALID: "reject",
       DATA_DIR_HELD: "halt",
       DATA_DIR_NEWER: "halt",
       DATA_DIR_OLDER: "halt",
@@ -23778,7 +23963,6 @@ var kafka;
 var init_kind = __esm({
   "engine/sources/kafka/kind.ts"() {
     "use strict";
-    init_broker_address();
     init_connections();
     init_feed();
     kafka = {
@@ -23794,7 +23978,6 @@ var init_kind = __esm({
         of: ({ topic }) => topic,
         ofFeed: (feed) => kafkaPartition(feed)?.topic
       },
-      serversOf: ({ connection_params: { brokers: brokers2 } }) => brokers2.flatMap((broker) => readBrokerAddress(broker) ?? []).map((address) => ({ field: "connection_params.brokers", ...address })),
       fieldsOf: ({ schema_fields }) => schema_fields,
       declaredFieldsOf: ({ schema_fields }) => schema_fields,
       obstacleOf: connectionObstacle
@@ -23847,7 +24030,6 @@ var init_kind2 = __esm({
         of: ({ type }) => type.slice("otlp.".length),
         ofFeed: () => void 0
       },
-      serversOf: () => [],
       fieldsOf: ({ type }) => type === "otlp.metrics" ? metricFields : otlpFields[type],
       // The receiver makes its rows; fields may be absent or null.
       declaredFieldsOf: () => [],
@@ -23868,7 +24050,6 @@ var init_kind3 = __esm({
       hasAccessToken: true,
       hasConsumerGroup: false,
       origin: void 0,
-      serversOf: () => [],
       fieldsOf: ({ schema_fields }) => schema_fields,
       declaredFieldsOf: ({ schema_fields }) => schema_fields,
       obstacleOf: () => void 0
@@ -23945,29 +24126,17 @@ var init_statements = __esm({
 
 // engine/sinks/clickhouse/transport/endpoint.ts
 function endpointOf(connection2) {
-  const given4 = connection2.http_port?.trim() ?? "";
-  const native = connection2.port?.trim() ?? "";
-  const http2 = Object.hasOwn(httpPorts, native) ? httpPorts[native] ?? native : native;
-  const port = given4 === "" ? http2 : given4;
-  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65535) {
-    return `connection_params.${given4 === "" ? "port" : "http_port"}: expected a port from 1 to 65535, got "${port}"`;
-  }
-  const host2 = connection2.host.includes(":") ? `[${connection2.host.replace(/^\[|\]$/g, "")}]` : connection2.host;
-  const url = `${connection2.secure ? "https" : "http"}://${host2}:${port}`;
-  if (!isOrigin(url)) return `connection_params.host: expected a host name or an address, got "${connection2.host}"`;
-  if (given4 !== "" || http2 === native) return { url };
-  const warning2 = `connection_params.port ${native} is the port of the native protocol; using ${http2} for HTTP. Set http_port to choose it explicitly.`;
-  return { url, warning: warning2 };
+  const address = readClickHouseAddress(connection2);
+  if ("problem" in address) return `connection_params.${address.field}: ${address.problem}`;
+  const { host: host2, port, warning: warning2 } = address;
+  const url = `${connection2.secure ? "https" : "http"}://${bracketed(host2)}:${port}`;
+  return { url, ...warning2 !== void 0 && { warning: warning2 } };
 }
-function isOrigin(url) {
-  const parsed2 = URL.canParse(url) ? new URL(url) : void 0;
-  return parsed2 !== void 0 && parsed2.username === "" && parsed2.pathname === "/" && parsed2.search + parsed2.hash === "";
-}
-var httpPorts;
 var init_endpoint = __esm({
   "engine/sinks/clickhouse/transport/endpoint.ts"() {
     "use strict";
-    httpPorts = { "9000": "8123", "9440": "8443" };
+    init_host();
+    init_servers();
   }
 });
 
@@ -23988,6 +24157,34 @@ function matches(pattern4, text5) {
 var init_wildcards = __esm({
   "engine/peers/wildcards.ts"() {
     "use strict";
+  }
+});
+
+// engine/peers/host-pattern.ts
+function readHostPattern(text5) {
+  const [, ipv6, name3, digits2] = withPort.exec(text5) ?? [];
+  const port = digits2 === void 0 ? void 0 : readPort(digits2);
+  if (digits2 !== void 0 && port === void 0) throw new Error(`expected a port from 1 to 65535, found "${text5}"`);
+  const host2 = ipv6 === void 0 ? name3 ?? text5 : `[${ipv6}]`;
+  const address = isAddress(ipv6 ?? host2) ? readHost(host2) : void 0;
+  if (address === void 0 && !names.test(host2)) {
+    throw new Error(`expected a name or an address, found "${text5}"`);
+  }
+  return { pattern: address ?? withoutRoot(host2.toLowerCase()), port };
+}
+function matchesHost({ pattern: pattern4, port: wanted }, host2, port) {
+  if (wanted !== void 0 && wanted !== port) return false;
+  return (isAddress(host2) || !ofAddresses.test(pattern4)) && matches(pattern4, withoutRoot(host2));
+}
+var withPort, names, ofAddresses;
+var init_host_pattern = __esm({
+  "engine/peers/host-pattern.ts"() {
+    "use strict";
+    init_host();
+    init_wildcards();
+    withPort = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/;
+    names = /^[\w.*-]+$/;
+    ofAddresses = /^\d[\d.*]*$/;
   }
 });
 
@@ -24128,6 +24325,7 @@ var init_language = __esm({
     init_registry();
     init_statements();
     init_endpoint();
+    init_host_pattern();
     init_wildcards();
     init_foreign_text();
     init_hidden_secrets();
@@ -24438,8 +24636,8 @@ function* mappingNames(document2) {
   }
 }
 function* columnNames(document2) {
-  const names5 = document2.get("sink", "mapping").items().map((entry3) => entry3.get("column_name"));
-  yield* mustDiffer(names5, "DUPLICATE_NAME", "each column_name once");
+  const names7 = document2.get("sink", "mapping").items().map((entry3) => entry3.get("column_name"));
+  yield* mustDiffer(names7, "DUPLICATE_NAME", "each column_name once");
 }
 function* delay2(document2) {
   yield* mustBeDuration(document2.get("sink", "max_delay_time"));
@@ -24464,7 +24662,7 @@ function unusable(type, problem2) {
   return type.problem("COLUMN_TYPE", {
     expected: "a column type that can be written",
     found: `${found(type.value, type.path)}, which ${says}`,
-    suggestion: didYouMean(type.value, names) ?? instead
+    suggestion: didYouMean(type.value, names2) ?? instead
   });
 }
 function* mustFit(type, name3, fits3) {
@@ -24507,7 +24705,7 @@ function* nullsOfCreated(document2) {
     });
   }
 }
-var sinkRules, columnRules, longestType, sizes, others, names;
+var sinkRules, columnRules, longestType, sizes, others, names2;
 var init_sink = __esm({
   "reconciler/validate/rules/sink.ts"() {
     "use strict";
@@ -24538,7 +24736,7 @@ var init_sink = __esm({
       "Dynamic",
       ...geometries.keys()
     ];
-    names = [...sizes.flatMap((bits2) => [`Int${bits2}`, `UInt${bits2}`]), ...others];
+    names2 = [...sizes.flatMap((bits2) => [`Int${bits2}`, `UInt${bits2}`]), ...others];
   }
 });
 
@@ -24667,8 +24865,8 @@ function* sourceNames(document2) {
 }
 function* schemaFieldNames(document2) {
   for (const source of document2.sources()) {
-    const names5 = declaredFields(source).items().map((field2) => field2.get("name"));
-    yield* mustDiffer(names5, "DUPLICATE_NAME", "each field once");
+    const names7 = declaredFields(source).items().map((field2) => field2.get("name"));
+    yield* mustDiffer(names7, "DUPLICATE_NAME", "each field once");
   }
 }
 function* furtherSettings(document2) {
@@ -24914,10 +25112,10 @@ function* joinOutputs(document2) {
     yield* mustNameSource(document2, output.get("source_id"));
     yield* mustNameFieldOf(document2, output.get("name"), output.get("source_id"));
   }
-  const names5 = outputs3.map(
+  const names7 = outputs3.map(
     (output) => output.get("output_name").exists ? output.get("output_name") : output.get("name")
   );
-  yield* mustDiffer(names5, "DUPLICATE_NAME", "each field of the joined event once");
+  yield* mustDiffer(names7, "DUPLICATE_NAME", "each field of the joined event once");
 }
 function* replay(document2) {
   if (!joins(document2) || document2.get("x-sluice", "start").text === "latest") return;
@@ -25058,8 +25256,8 @@ function* brokers(connection2) {
 }
 function meantAddress(text5) {
   const bare3 = text5.trim().replace(/^[a-z][\w+.-]*:\/\//i, "").replace(/\/$/, "");
-  const bracketed = bare3.replace(/^([^[].*:.*):(\d+)$/, "[$1]:$2");
-  return [bare3, bracketed, `${bare3}:9092`, `[${bare3}]:9092`].find((one2) => readBrokerAddress(one2) !== void 0);
+  const bracketed2 = bare3.replace(/^([^[].*:.*):(\d+)$/, "[$1]:$2");
+  return [bare3, bracketed2, `${bare3}:9092`, `[${bare3}]:9092`].find((one2) => readBrokerAddress(one2) !== void 0);
 }
 var kafkaRules, password, kerberos, needs, begin, ofTls;
 var init_kafka = __esm({
@@ -25277,6 +25475,10 @@ function* embeddedConnection(document2) {
   for (const view of given4)
     yield noEffect(view, "host, database and nothing else", "a setting for a server, beside host: embedded");
 }
+function* sinkSource(document2) {
+  const source = document2.get("sink", "source_id");
+  if (source.exists) yield noEffect(source, "a sink without it, to which the rows of all sources come", "source_id");
+}
 function* otlpKeys(document2) {
   for (const source of document2.sources()) {
     if (!source.get("type").text?.startsWith("otlp.")) continue;
@@ -25312,10 +25514,10 @@ function mapped(document2) {
   const mapping3 = document2.get("sink", "mapping").items();
   return new Set(mapping3.map((entry3) => entry3.get("name").text));
 }
-function* notMapped(document2, names5) {
+function* notMapped(document2, names7) {
   const used = mapped(document2);
   if (used.size === 0) return;
-  for (const name3 of names5) {
+  for (const name3 of names7) {
     if (name3.isBlank || used.has(name3.text)) continue;
     yield name3.problem("UNUSED", {
       expected: "a column that takes it in sink.mapping",
@@ -25326,10 +25528,10 @@ function* notMapped(document2, names5) {
 function* outputs2(document2) {
   const [stateless] = document2.transforms("stateless");
   if (stateless === void 0 || joins(document2)) return;
-  const names5 = stateless.get("config", "transforms").items();
+  const names7 = stateless.get("config", "transforms").items();
   yield* notMapped(
     document2,
-    names5.map((output) => output.get("output_name"))
+    names7.map((output) => output.get("output_name"))
   );
 }
 function* joinOutputs2(document2) {
@@ -25362,6 +25564,7 @@ var init_no_effect = __esm({
       transformResources,
       joinReplicas,
       embeddedConnection,
+      sinkSource,
       otlpKeys,
       skipAuth,
       disabledJoin,
@@ -25555,8 +25758,8 @@ function* constantFilters(document2) {
 }
 function* outputNames(document2) {
   for (const stateless of document2.transforms("stateless")) {
-    const names5 = stateless.get("config", "transforms").items().map((output) => output.get("output_name"));
-    yield* mustDiffer(names5, "DUPLICATE_NAME", "each output_name once");
+    const names7 = stateless.get("config", "transforms").items().map((output) => output.get("output_name"));
+    yield* mustDiffer(names7, "DUPLICATE_NAME", "each output_name once");
   }
 }
 function* filtersReviewed(document2) {
@@ -25606,8 +25809,7 @@ function* host(document2) {
   const view = connection(document2).get("host");
   if (view.isBlank || view.isReference || isEmbedded(document2)) return;
   const name3 = view.text ?? "";
-  const hasPort = /^[^:[\]]+:\d*$/.test(name3);
-  if (!hasPort && typeof endpoint({ host: name3 }) !== "string") return;
+  if (typeof endpoint({ host: name3 }) !== "string") return;
   yield view.problem("HOST", {
     expected: "a host name or an address, nothing else",
     // A URL may hold a password.
@@ -25624,8 +25826,9 @@ function* systemDatabase(document2) {
   });
 }
 function bareHost(name3) {
+  if (/^embedded\.?$/i.test(name3)) return "write embedded, in small letters";
   const [, bare3] = /^(?:\w+:\/\/)?(?:[^@/]*@)?([\w.-]+)(?::\d*)?(?:\/.*)?$/.exec(name3) ?? [];
-  return bare3 === void 0 ? void 0 : `write "${printable2(bare3)}", and its port under port or http_port`;
+  return bare3 === void 0 || readHost(bare3) === void 0 ? void 0 : `write "${printable2(bare3)}", and its port under port or http_port`;
 }
 function isEmbedded(document2) {
   return connection(document2).get("host").text === "embedded";
@@ -25704,6 +25907,7 @@ var init_target = __esm({
   "reconciler/validate/rules/target.ts"() {
     "use strict";
     init_language();
+    init_schemas();
     init_problem();
     targetRules = [
       host,
@@ -25929,7 +26133,7 @@ var init_schema_problems = __esm({
 });
 
 // reconciler/language/view.ts
-var mostSources, mostTransforms, View;
+var mostSources, mostTransforms, reference, View;
 var init_view = __esm({
   "reconciler/language/view.ts"() {
     "use strict";
@@ -25937,6 +26141,7 @@ var init_view = __esm({
     init_problem();
     mostSources = 100;
     mostTransforms = 200;
+    reference = /\$\{(?:(?:env|file|var):[^}]*|[A-Za-z_]\w*)\}/;
     View = class _View {
       document;
       path;
@@ -25978,7 +26183,7 @@ var init_view = __esm({
       }
       /** Whether the text holds a reference such as `${env:NAME}`, so that its value is not known before it is used. */
       get isReference() {
-        return this.text?.includes("${") ?? false;
+        return reference.test(this.text?.replaceAll("$${", "") ?? "");
       }
       /** The text; undefined for another kind of value. */
       get text() {
@@ -26089,6 +26294,36 @@ var init_check2 = __esm({
   }
 });
 
+// reconciler/language/fault.ts
+function fault(file, error2, line2 = 1) {
+  const thrown = error2 instanceof Error ? `${error2.name}: ${error2.message}` : String(error2);
+  return problem(
+    "FAULT",
+    { file, line: line2, column: 1 },
+    {
+      subject: "file",
+      expected: "a file on which Sluice does not fail",
+      found: `an error of Sluice itself: ${printable2(thrown, longestMessage2)}`,
+      suggestion: "please report it with the file; until it is mended, write otherwise what changed last"
+    }
+  );
+}
+function problemsOrFault(file, find) {
+  try {
+    return find();
+  } catch (error2) {
+    return [fault(file, error2)];
+  }
+}
+var longestMessage2;
+var init_fault = __esm({
+  "reconciler/language/fault.ts"() {
+    "use strict";
+    init_problem();
+    longestMessage2 = 300;
+  }
+});
+
 // reconciler/language/grouped.ts
 function grouped(items, keyOf4) {
   const groups = /* @__PURE__ */ new Map();
@@ -26119,7 +26354,7 @@ function claimsOf(document2) {
     id: claimOf(id),
     table: { ...claimOf(root.get("sink", "table")), key: tableKey(root) },
     mapping: { ...claimOf(root.get("sink", "mapping")), text: columnsOf(root) },
-    brokers: brokersOf(root),
+    brokers: brokersOf2(root),
     group: claimOf(root.get("x-sluice", "consumer_group")),
     depends_on: root.get("x-sluice", "depends_on").items(mostDependencies).map(claimOf)
   };
@@ -26146,7 +26381,7 @@ function columnsOf(root) {
 function columnText({ text: text5 = "" }) {
   return text5.slice(0, longestColumn).replaceAll(/\s/g, "");
 }
-function brokersOf(root) {
+function brokersOf2(root) {
   const sources = root.sources("kafka").slice(0, joins(root) ? 2 : 1);
   const brokers2 = sources.flatMap((source) => source.get("connection_params", "brokers").items(mostBrokers));
   return brokers2.flatMap(({ text: text5 }) => text5 === void 0 ? [] : canonicalBroker(text5));
@@ -26255,8 +26490,8 @@ function differences(here, there) {
   return said2.length === 0 ? "another number of columns" : said2.join("; ");
 }
 function onlyIn(columns, others2, where) {
-  const names5 = [...columns.keys()].filter((name3) => !others2.has(name3));
-  return names5.length === 0 ? "" : `${listOf(names5.map((name3) => printable2(name3)))} ${where}`;
+  const names7 = [...columns.keys()].filter((name3) => !others2.has(name3));
+  return names7.length === 0 ? "" : `${listOf(names7.map((name3) => printable2(name3)))} ${where}`;
 }
 function listOf(texts) {
   const more = texts.length > mostNamed ? ` and ${texts.length - mostNamed} more` : "";
@@ -26415,13 +26650,13 @@ function createdOrder({ config, options, place }) {
   const columns = keyColumns(config);
   if (!options.create_table || columns.length === 0) return [];
   const path2 = ["x-sluice", "create_table"];
-  const names5 = columns.join(", ");
+  const names7 = columns.join(", ");
   return [
     problem("CREATED_ORDER", place(path2), {
       path: path2,
-      expected: `a table whose ORDER BY has ${names5}, by which dedup tells events apart`,
+      expected: `a table whose ORDER BY has ${names7}, by which dedup tells events apart`,
       found: "one that Sluice creates, with ORDER BY tuple()",
-      suggestion: `if rows are looked up or merged by ${names5}, create the table yourself, with an ORDER BY that has ${names5}`
+      suggestion: `if rows are looked up or merged by ${names7}, create the table yourself, with an ORDER BY that has ${names7}`
     })
   ];
 }
@@ -27532,12 +27767,12 @@ function placeAt({ numbers: numbers3, leftOut }, value, path2) {
 function variablesAt({ variables }, value, path2) {
   const { number: number5, isMissing, found: found2 } = numberOf(value, path2);
   if (isMissing) return [];
-  const names5 = /* @__PURE__ */ new Set();
+  const names7 = /* @__PURE__ */ new Set();
   const end2 = number5 + sizeOf3(found2);
   for (let index = firstFrom(variables, number5); (variables[index]?.[0] ?? end2) < end2; index += 1) {
-    for (const name3 of variables[index]?.[1] ?? []) names5.add(name3);
+    for (const name3 of variables[index]?.[1] ?? []) names7.add(name3);
   }
-  return [...names5];
+  return [...names7];
 }
 function firstFrom(variables, number5) {
   let [low, high] = [0, variables.length];
@@ -27625,7 +27860,7 @@ function spelling2(holder, key) {
 }
 function indexOf(entries, wanted) {
   if (typeof wanted !== "object" || wanted === null) return entries.indexOf(wanted);
-  const name3 = names2.find((one2) => entry2(wanted, one2) !== void 0) ?? "type";
+  const name3 = names3.find((one2) => entry2(wanted, one2) !== void 0) ?? "type";
   const keys2 = name3 === "source_id" ? ["source_id", "type"] : [name3, "source_id"];
   return indexesBy(keys2, entries).get(identityOf(keys2.map((key) => entry2(wanted, key)))) ?? -1;
 }
@@ -27646,37 +27881,14 @@ function identityOf(values3) {
 function nameOf(one2, key) {
   return entry2(one2, key) ?? (key === "output_name" ? entry2(one2, "name") : void 0);
 }
-var aliases, names2, indexes2;
+var aliases, names3, indexes2;
 var init_desired_pipeline = __esm({
   "reconciler/desired/desired-pipeline.ts"() {
     "use strict";
     init_places();
     aliases = { max_age: "maxAge", max_bytes: "maxBytes", max_msgs: "maxMsgs" };
-    names2 = ["column_name", "output_name", "name", "source_id", "type"];
+    names3 = ["column_name", "output_name", "name", "source_id", "type"];
     indexes2 = /* @__PURE__ */ new WeakMap();
-  }
-});
-
-// reconciler/language/fault.ts
-function fault(file, error2) {
-  const thrown = error2 instanceof Error ? `${error2.name}: ${error2.message}` : String(error2);
-  return problem(
-    "FAULT",
-    { file, line: 1, column: 1 },
-    {
-      subject: "file",
-      expected: "a file on which Sluice does not fail",
-      found: `an error of Sluice itself: ${printable2(thrown, longestMessage2)}`,
-      suggestion: "please report it with the file; until it is mended, write otherwise what changed last"
-    }
-  );
-}
-var longestMessage2;
-var init_fault = __esm({
-  "reconciler/language/fault.ts"() {
-    "use strict";
-    init_problem();
-    longestMessage2 = 300;
   }
 });
 
@@ -27724,8 +27936,8 @@ function tooLong(document2, path2) {
 }
 function problemsOf2(document2, path2, found2, variables) {
   const problems = [];
-  for (const reference of found2) {
-    const one2 = problemOf2(document2, path2, reference, variables);
+  for (const reference2 of found2) {
+    const one2 = problemOf2(document2, path2, reference2, variables);
     if (one2 !== void 0 && problems.push(one2) === mostTold) break;
   }
   return problems;
@@ -31479,7 +31691,7 @@ function sourceOf2(source, { field: field2, source_id, id }, { entries, undeclar
     topic: text3(field2.get("name")),
     consumer_group_initial_offset: text3(field2.get("consumer_group_initial_offset")),
     schema_version: text3(field2.get("schema_version")),
-    schema_registry: registryOf(field2.get("schema_registry")),
+    schema_registry: registryOf2(field2.get("schema_registry")),
     connection_params: connectionOf2(source.get("connection_params")),
     schema_fields: fieldsOf3(
       entries.filter((one2) => one2.source_id === source_id),
@@ -31491,7 +31703,7 @@ function sourceOf2(source, { field: field2, source_id, id }, { entries, undeclar
   const allowed3 = Object.entries(members).filter(([key]) => !without3.includes(key));
   return mapping(Object.fromEntries(allowed3), field2);
 }
-function registryOf(registry2) {
+function registryOf2(registry2) {
   if (registry2.get("url").text === "") return void 0;
   const members = ["url", "api_key", "api_secret"].map((key) => [key, text3(registry2.get(key))]);
   return mapping(Object.fromEntries(members), registry2);
@@ -31897,7 +32109,8 @@ function review(files, named7, variables, onFile) {
   return reviewOf(withoutForeign(load(files, variables, onFile), named7));
 }
 function reviewOf({ pipelines, problems }) {
-  return { pipelines, problems: [...problems, ...pipelines.flatMap(createdOrder)].toSorted(byPlace) };
+  const orders = pipelines.flatMap((one2) => problemsOrFault(one2.file, () => createdOrder(one2)));
+  return { pipelines, problems: [...problems, ...orders].toSorted(byPlace) };
 }
 function withoutForeign(desired, claimed) {
   const foreign = desired.refused.filter(({ isForeign, file }) => isForeign === true && !claimed.has(file));
@@ -31978,6 +32191,7 @@ var init_load = __esm({
     "use strict";
     import_node_util6 = require("node:util");
     init_check2();
+    init_fault();
     init_between_documents();
     init_dedup_order();
     init_allowance();
@@ -32074,9 +32288,96 @@ var init_cli_error = __esm({
   }
 });
 
+// reconciler/secrets/permissions.ts
+function isPermitted(permissions, { scheme, name: name3 }, use) {
+  const isNamed2 = ({ allows }) => {
+    if (allows.kind === "env") return scheme === "env" && matches(allows.name, name3);
+    return scheme === "file" && (allows.kind === "file" ? allows.path === name3 : isInside(allows.folder, name3));
+  };
+  return permissions.some((permission) => isNamed2(permission) && isFor(permission, use));
+}
+function isFor({ pipelines, towards: allowed3 }, { pipeline_id, servers }) {
+  return pipelines.some((pattern4) => matches(pattern4, pipeline_id)) && (allowed3 === void 0 || servers.every((server) => allowed3.some((named7) => names4(named7, server))));
+}
+function names4(named7, server) {
+  if (server.kind === "unreadable") return false;
+  if (server.kind === "embedded") return matches(named7.pattern, serverText(server)) && named7.port === void 0;
+  if (named7.pattern === "embedded") return false;
+  return matchesHost(named7, server.host, server.port) && (server.isVerified || !named7.needsTls);
+}
+function permissionsOf(references2) {
+  return Object.entries(references2).map(([reference2, who]) => {
+    const [pipelines = "", servers] = who.split(" towards ");
+    const allows = allowedBy(reference2);
+    return {
+      reference: reference2,
+      allows,
+      pipelines: listOf2(pipelines),
+      towards: servers === void 0 ? void 0 : listOf2(servers).map(serverPattern)
+    };
+  });
+}
+function allowedBy(reference2) {
+  const { scheme, name: name3 = "" } = readReference(reference2) ?? {};
+  if (scheme === "env") return { kind: "env", name: name3 };
+  if (name3.endsWith("/*")) return { kind: "folder", folder: name3.slice(0, -"/*".length) || import_node_path.sep };
+  return { kind: "file", path: name3 };
+}
+function serverPattern(text5) {
+  const [, tls3, server = ""] = /^(tls:\/\/)?(.*)$/is.exec(text5) ?? [];
+  return { ...readHostPattern(server), needsTls: tls3 !== void 0 };
+}
+function listOf2(text5) {
+  return text5.split(",").map((part2) => part2.trim());
+}
+function lineFor(reference2, use) {
+  return `"${reference2}": "${forWhom(use)}"`;
+}
+function forWhom({ pipeline_id, servers }) {
+  return `${pipeline_id}${towards(servers)}`;
+}
+function towards(servers) {
+  return servers.length === 0 ? "" : ` towards ${servers.map(serverText).join(", ")}`;
+}
+function isInside(folder, path2) {
+  return path2.startsWith(folder.endsWith(import_node_path.sep) ? folder : folder + import_node_path.sep);
+}
+var import_node_path;
+var init_permissions = __esm({
+  "reconciler/secrets/permissions.ts"() {
+    "use strict";
+    import_node_path = require("node:path");
+    init_language();
+    init_schemas();
+  }
+});
+
+// reconciler/cli/invocation/references.ts
+function permissionsGiven(settings2) {
+  const given4 = settings2.all("references").toReversed();
+  if (given4.length === 0) return void 0;
+  try {
+    return permissionsOf(Object.assign({}, ...given4.map(({ value }) => value)));
+  } catch (error2) {
+    throw new CliError(`${settings2.origin("references")}: towards: ${error2.message}`, { cause: error2 });
+  }
+}
+var init_references2 = __esm({
+  "reconciler/cli/invocation/references.ts"() {
+    "use strict";
+    init_permissions();
+    init_cli_error();
+  }
+});
+
 // reconciler/cli/invocation/settings.ts
 function textOf3(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+function parseMoment(text5, now) {
+  const ago = parseDuration(text5);
+  const time2 = ago === void 0 ? /^\d{4}-/.test(text5) ? Date.parse(text5) : NaN : now - Number(ago) / 1e6;
+  return Number.isNaN(time2) ? void 0 : new Date(time2).toISOString();
 }
 function parseListener(text5) {
   if (text5 === "off") return "off";
@@ -32122,6 +32423,11 @@ var init_settings = __esm({
       /** A duration, in milliseconds. */
       duration(name3) {
         return durationMs(this.text(name3));
+      }
+      /** A moment, in ISO 8601; undefined where none is given. */
+      moment(name3) {
+        const text5 = this.optional(name3);
+        return text5 === void 0 ? void 0 : parseMoment(text5, Date.now());
       }
       /** A size, in bytes. */
       size(name3) {
@@ -32301,7 +32607,8 @@ var init_resolve_settings = __esm({
     formats2 = {
       duration: (text5) => parseDuration(text5) !== void 0,
       size: (text5) => parseQuantity(text5) !== void 0,
-      listener: (text5) => parseListener(text5) !== void 0
+      listener: (text5) => parseListener(text5) !== void 0,
+      moment: (text5) => parseMoment(text5, 0) !== void 0
     };
     replaced2 = {
       repo: ["dir", "dir_settle"],
@@ -32477,6 +32784,72 @@ var init_variables2 = __esm({
     init_resolve_settings();
     init_settings();
     init_settings_file();
+  }
+});
+
+// reconciler/secrets/secret-problems.ts
+function secretProblems(pipelines, permissions, base) {
+  const before = base && new Set(base.flatMap(usesOf).map(keyOf2));
+  return pipelines.flatMap(usesOf).flatMap((used) => {
+    if (!isAllowed(used, permissions)) return [refused(used, permissions === void 0)];
+    return before === void 0 || before.has(keyOf2(used)) ? [] : [added(used)];
+  });
+}
+function newSecrets(after, before, permissions) {
+  const known2 = new Set(before === void 0 ? [] : usesOf(before).map(keyOf2));
+  const used = new Map(usesOf(after).map((one2) => [keyOf2(one2), one2]));
+  return [...used].flatMap(([key, one2]) => {
+    if (known2.has(key)) return [];
+    const { reference: reference2, servers } = one2;
+    const found2 = { reference: printable2(reference2.text), servers };
+    if (isAllowed(one2, permissions)) return [found2];
+    const line2 = printable2(lineFor(reference2.text, { pipeline_id: after.pipeline_id, servers }));
+    return [{ ...found2, refused: { line: line2, isDefault: permissions === void 0 } }];
+  });
+}
+function usesOf(pipeline) {
+  const { access_token } = pipeline.options;
+  const fields = secretFields(pipeline.config);
+  if (access_token?.includes("${") === true) {
+    fields.push({ path: ["x-sluice", "access_token"], text: access_token, servers: [] });
+  }
+  return fields.flatMap(
+    ({ path: path2, text: text5, servers }) => referencesIn(text5).map((reference2) => ({ pipeline, path: path2, reference: reference2, servers }))
+  );
+}
+function keyOf2({ pipeline: { pipeline_id }, reference: { text: text5 }, servers }) {
+  return JSON.stringify([pipeline_id, text5, servers.map(serverText).toSorted()]);
+}
+function isAllowed({ pipeline: { pipeline_id }, reference: reference2, servers }, permissions) {
+  if (permissions !== void 0) return isPermitted(permissions, reference2, { pipeline_id, servers });
+  const { scheme, name: name3 } = reference2;
+  return scheme === "env" ? name3.startsWith("SLUICE_SECRET_") : (0, import_node_path4.basename)((0, import_node_path4.dirname)(name3)) === "secrets";
+}
+function refused({ pipeline, path: path2, reference: reference2, servers }, isDefault) {
+  const line2 = lineFor(reference2.text, { pipeline_id: pipeline.pipeline_id, servers });
+  return problem("SECRET_REFUSED", pipeline.place(path2), {
+    path: path2,
+    expected: isDefault ? `a secret that operators allow by default: ${allowedByDefault}` : "a secret that the references of the operator allow",
+    found: printable2(reference2.text),
+    suggestion: `name another one, or ask the operator for ${printable2(line2)} under references`
+  });
+}
+function added({ pipeline, path: path2, reference: reference2, servers }) {
+  return problem("SECRET_USED", pipeline.place(path2), {
+    path: path2,
+    expected: `no secret that ${pipeline.pipeline_id} does not get at the base`,
+    found: `${printable2(reference2.text)}${towards(servers)}`
+  });
+}
+var import_node_path4, allowedByDefault;
+var init_secret_problems = __esm({
+  "reconciler/secrets/secret-problems.ts"() {
+    "use strict";
+    import_node_path4 = require("node:path");
+    init_problem();
+    init_schemas();
+    init_permissions();
+    allowedByDefault = "${env:SLUICE_SECRET_*}, or a file of the folder secrets";
   }
 });
 
@@ -34631,9 +35004,9 @@ var init_watch = __esm({
       }
       /** Hidden files are not watched, except what links lead to, and the links among them. */
       #isIgnored(root, path2) {
-        const names5 = (0, import_node_path6.relative)(root, path2).split(import_node_path6.sep);
-        if (!names5.some((name3) => isHidden2(name3) && !name3.startsWith(".."))) return false;
-        return names5.includes(".git") || !(this.#linked.has(path2) || this.#linked.has((0, import_node_path6.dirname)(path2)) || isLink2(path2));
+        const names7 = (0, import_node_path6.relative)(root, path2).split(import_node_path6.sep);
+        if (!names7.some((name3) => isHidden2(name3) && !name3.startsWith(".."))) return false;
+        return names7.includes(".git") || !(this.#linked.has(path2) || this.#linked.has((0, import_node_path6.dirname)(path2)) || isLink2(path2));
       }
       #changed(root, event, path2, stats) {
         const isFile2 = isCandidate(path2) || stats?.isSymbolicLink() === true;
@@ -35004,6 +35377,49 @@ var init_claimed = __esm({
   }
 });
 
+// reconciler/desired/faulty.ts
+function withoutFaulty(desired, make2) {
+  try {
+    return { made: make2(desired), desired };
+  } catch (error2) {
+    const faulty = [...faultyAmong(desired.pipelines, (pipelines) => make2({ ...desired, pipelines }))];
+    if (faulty.length === 0) throw error2;
+    const left = refusing(desired, faulty);
+    return { made: make2(left), desired: left };
+  }
+}
+function* faultyAmong(pipelines, make2) {
+  try {
+    make2([...pipelines]);
+  } catch (error2) {
+    const [pipeline] = pipelines;
+    if (pipelines.length > 1) {
+      const half2 = Math.floor(pipelines.length / 2);
+      yield* faultyAmong(pipelines.slice(0, half2), make2);
+      yield* faultyAmong(pipelines.slice(half2), make2);
+    } else if (pipeline !== void 0) yield { pipeline, error: error2 };
+  }
+}
+function refusing(desired, faulty) {
+  const gone = new Set(faulty.map(({ pipeline }) => pipeline));
+  const refused2 = faulty.map(({ pipeline: { pipeline_id, file, line: line2 }, error: error2 }) => {
+    return { file, line: line2, freezesFile: false, pipeline_ids: [pipeline_id], problems: [fault(file, error2, line2)] };
+  });
+  return {
+    ...desired,
+    pipelines: desired.pipelines.filter((one2) => !gone.has(one2)),
+    refused: [...desired.refused, ...refused2],
+    problems: [...desired.problems, ...refused2.flatMap(({ problems }) => problems)].toSorted(byPlace)
+  };
+}
+var init_faulty = __esm({
+  "reconciler/desired/faulty.ts"() {
+    "use strict";
+    init_fault();
+    init_check2();
+  }
+});
+
 // reconciler/plan/change.ts
 function placeOf({
   pipeline_id,
@@ -35040,7 +35456,7 @@ function shown2(value, path2) {
   return typeof value === "string" ? value.replaceAll(/(:\/\/)[^\s/?#@]*@/g, `$1${hidden}@`) : value;
 }
 function isOfReferences(text5) {
-  const references2 = referencesIn(text5).map((reference) => reference.text);
+  const references2 = referencesIn(text5).map((reference2) => reference2.text);
   return references2.join("") === text5;
 }
 function isHidden3(value, path2) {
@@ -35307,10 +35723,10 @@ function into(spot, name3, position2) {
   return { ...spot, names: [...spot.names, name3], at: [...spot.at, position2] };
 }
 function difference(from, to2, spot) {
-  const { names: names5, at: at2 } = spot;
+  const { names: names7, at: at2 } = spot;
   const [before, after] = [shown2(from, at2), shown2(to2, at2)];
   return {
-    path: text4(names5, at2),
+    path: text4(names7, at2),
     at: at2,
     effect: effectBetween(from, to2, spot),
     events: eventsBetween(from, to2, spot),
@@ -35320,8 +35736,8 @@ function difference(from, to2, spot) {
     ...isHidden3(to2, at2) && { isHidden: true }
   };
 }
-function effectBetween(from, to2, { names: names5, at: at2, keyed }) {
-  const [section, list3, source_id] = names5;
+function effectBetween(from, to2, { names: names7, at: at2, keyed }) {
+  const [section, list3, source_id] = names7;
   const isOfTransform = section === "resources" && list3 === "transform";
   const effect = effectOf(at2, { withDedup: isOfTransform && keyed.includes(String(source_id)) });
   return effect === "refuse" && (from === void 0 || to2 === void 0) ? "restart" : effect;
@@ -35330,16 +35746,16 @@ function eventsBetween(from, to2, { at: at2 }) {
   if (to2 === void 0 && isObject(from) && from["type"] === "dedup") return "forget";
   return eventsOf(at2, to2, from);
 }
-function text4(names5, at2) {
-  return names5.map((name3, index) => typeof at2[index] === "number" ? `[${name3}]` : index === 0 ? `${name3}` : `.${name3}`).join("");
+function text4(names7, at2) {
+  return names7.map((name3, index) => typeof at2[index] === "number" ? `[${name3}]` : index === 0 ? `${name3}` : `.${name3}`).join("");
 }
 function identity(from, to2) {
   if (![...from, ...to2].every(isObject)) return void 0;
   const entries = [from, to2];
   const keys2 = identities.find(
     (candidate) => entries.every((list3) => {
-      const names5 = list3.map((entry3) => candidate.map((key) => entry3[key]));
-      return names5.flat().every((name3) => typeof name3 === "string") && new Set(names5.map(String)).size === list3.length;
+      const names7 = list3.map((entry3) => candidate.map((key) => entry3[key]));
+      return names7.flat().every((name3) => typeof name3 === "string") && new Set(names7.map(String)).size === list3.length;
     })
   );
   return keys2 && ((entry3) => keys2.map((key) => entry3[key]).join(" of "));
@@ -36450,6 +36866,12 @@ var init_decide = __esm({
 });
 
 // reconciler/holds/approval.ts
+function wayBack(change, desired, before = []) {
+  if (desired === void 0 || change.drift !== void 0 || isAsGrave(approvalLevelOf(change), "forget"))
+    return void 0;
+  const asked2 = fingerprintOf(desired);
+  return before.find(({ applied: applied3 }) => applied3 === asked2)?.revision;
+}
 function approvalOf(change, present, desired) {
   return `${approvalLevelOf(change)}-${digestOf2(change.pipeline_id, present, desired)}`;
 }
@@ -36475,6 +36897,9 @@ var init_approval = __esm({
 });
 
 // reconciler/holds/hold.ts
+function stateIn({ way }) {
+  return way === "terminate" ? "Terminated" : "Stopped";
+}
 function ownHold({ pipelines }, pipeline_id) {
   return Object.hasOwn(pipelines, pipeline_id) ? pipelines[pipeline_id] : void 0;
 }
@@ -36496,19 +36921,23 @@ function planWithHolds(actual, wanted, holds) {
   const held2 = changes.map((change) => {
     const { pipeline_id } = change;
     const stop = stopOf(holds, pipeline_id);
-    if (stop !== void 0 && isToStop(pipeline_id, actual)) return stopFirst(stop, change);
+    if (stop !== void 0 && isToStop(stop, pipeline_id, actual)) return stopFirst(stop, change);
     const left = leftAlone(change, ownHold(holds, pipeline_id));
     return stop === void 0 ? left : stoppedBy(stop, left);
   });
   return { plan: { ...rest, changes: held2 }, pipelines: stopped };
 }
 function asStopped(desired, holds) {
-  if (stopOf(holds, desired.pipeline_id) === void 0 || desired.directives.state !== "Running") return desired;
-  return { ...desired, directives: { ...desired.directives, state: "Stopped" } };
+  const stop = stopOf(holds, desired.pipeline_id);
+  const { state } = desired.directives;
+  if (stop === void 0 || state === "Terminated" || state === stateIn(stop)) return desired;
+  return { ...desired, directives: { ...desired.directives, state: stateIn(stop) } };
 }
-function isToStop(pipeline_id, { pipelines, owned, busy }) {
+function isToStop(stop, pipeline_id, { pipelines, owned, busy }) {
   const isFree = Object.hasOwn(owned, pipeline_id) && !busy.has(pipeline_id);
-  return isFree && pipelines.get(pipeline_id)?.status === "Running";
+  const status = pipelines.get(pipeline_id)?.status;
+  const isAtRest = status === "Stopped" || status === "Failed";
+  return isFree && (status === "Running" || stop.way === "terminate" && isAtRest);
 }
 function asSuspended(desired, holds) {
   if (ownHold(holds, desired.pipeline_id) === void 0) return desired;
@@ -36526,7 +36955,8 @@ function withStopsOver({ changes, ...rest }, actual, pipelines, holds) {
 function isToRunAgain({ pipeline_id, kind: kind2, cause }, { pipelines, owned, busy }) {
   const entry3 = Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id] : void 0;
   const wasStopped = entry3?.stopped === true && entry3.ending !== true && !busy.has(pipeline_id);
-  if (!wasStopped || pipelines.get(pipeline_id)?.status !== "Stopped") return false;
+  const status = pipelines.get(pipeline_id)?.status;
+  if (!wasStopped || status !== "Stopped" && status !== "Terminated") return false;
   return kind2 === "refuse" ? !ended.has(cause) : kind2 === "no-op" && leftRunning.has(cause);
 }
 function afterStop(change) {
@@ -36539,15 +36969,15 @@ function stopFirst(stop, change) {
     ...placeOf(change),
     ...missing_secret !== void 0 && { missing_secret },
     ...nothing3(),
-    kind: "stop",
+    kind: stop.way ?? "stop",
     cause: "StateWished",
     why: whyStopped(stop),
-    calls: ["stop"]
+    calls: [stop.way ?? "stop"]
   };
 }
 function stoppedBy(stop, change) {
   const why = whyStopped(stop);
-  if (change.kind === "stop") return { ...change, why };
+  if (change.kind === "stop" || change.kind === "terminate") return { ...change, why };
   if (change.kind === "no-op" && change.cause === "InSync") return { ...change, cause: "StoppedByOperator", why };
   const isEnd = change.kind === "delete" || change.kind === "recreate";
   const runsForIt = isEnd ? change.calls.includes("resume") : change.kind === "resume" && change.cause === "Interrupted";
@@ -36556,7 +36986,8 @@ function stoppedBy(stop, change) {
   return { ...placeOf(change), ...nothing3(), kind: "no-op", cause: "StoppedByOperator", why: waiting };
 }
 function whyStopped(stop) {
-  return { code: "StoppedByOperator", facts: { ...asked(stop), until: stop.until } };
+  const { until, way } = stop;
+  return { code: "StoppedByOperator", facts: { ...asked(stop), until, ...way !== void 0 && { way } } };
 }
 function leftAlone(change, hold) {
   if (hold === void 0) return change;
@@ -36965,14 +37396,17 @@ var init_read_live_state = __esm({
 });
 
 // reconciler/preview/preview.ts
-function previewOf(base, head, limit2) {
-  const before = withoutForeign(base.desired, /* @__PURE__ */ new Set());
-  const actual = assumedState(before.pipelines, limit2);
+function previewOf(base, head, limit2, permissions) {
+  const read = withoutForeign(base.desired, /* @__PURE__ */ new Set());
+  const { made: actual, desired: before } = withoutFaulty(read, ({ pipelines }) => assumedState(pipelines, limit2));
   const known2 = notReadOf({ before: {}, skipped: base.skipped, ignored: [] }, actual, base.desired);
-  const preview = previewAgainst(actual, before.pipelines, head, withoutSuspicion(known2));
+  const preview = previewAgainst(actual, before.pipelines, head, {
+    notReadBefore: withoutSuspicion(known2),
+    permissions
+  });
   return { ...preview, notes: [...before.refused.map(unusable2), ...unreadGone(base, head), ...preview.notes] };
 }
-function previewOfLive(live, head) {
+function previewOfLive(live, head, permissions) {
   const actual = actualStateOf(live);
   const pipelines = head.desired.pipelines.map(withHiddenSecrets);
   const hiding2 = pipelines.filter((one2, index) => hidesSecrets(one2, head.desired.pipelines[index]));
@@ -36980,8 +37414,7 @@ function previewOfLive(live, head) {
     actual,
     filesOf3(live),
     { ...head, desired: { ...head.desired, pipelines } },
-    live.not_read,
-    live.holds
+    { notReadBefore: live.not_read, holds: live.holds, permissions }
   );
   const changes = preview.changes.map((one2) => {
     const present = actual.pipelines.get(one2.change.pipeline_id);
@@ -36989,7 +37422,12 @@ function previewOfLive(live, head) {
   });
   const alike = hiding2.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
   const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(actual.pipelines.get(pipeline_id)));
-  const notes = [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...ofTargets, ...preview.notes];
+  const notes = [
+    ...notesOf(live, alike),
+    ...approvalNotes(live, changes, byId2(pipelines)),
+    ...ofTargets,
+    ...preview.notes
+  ];
   return { ...preview, changes, notes };
 }
 function hidesSecrets({ config, options }, plain4) {
@@ -37012,10 +37450,15 @@ function targetNotes({
     ...remark === void 0 ? [] : [{ code: "ProfileSettings", facts: { pipeline_id, remark } }]
   ];
 }
-function approvalsNeeded({ approve = "none" }, changes) {
-  return changes.flatMap(
-    ({ change, approval }) => approval === void 0 || !isAsGrave(approvalLevelOf(change), approve) ? [] : [{ code: "ApprovalNeeded", facts: { pipeline_id: change.pipeline_id, approval } }]
-  );
+function approvalNotes({ approve = "none", before = {} }, changes, desired) {
+  const earlier = new Map(Object.entries(before));
+  return changes.flatMap(({ change, approval }) => {
+    const { pipeline_id } = change;
+    if (approval === void 0 || !doesSomething(change) || !isAsGrave(approvalLevelOf(change), approve)) return [];
+    const revision = wayBack(change, desired.get(pipeline_id), earlier.get(pipeline_id));
+    if (revision !== void 0) return [{ code: "GoesBack", facts: { pipeline_id, revision } }];
+    return [{ code: "ApprovalNeeded", facts: { pipeline_id, approval } }];
+  });
 }
 function filesOf3({ pipelines, owned }) {
   return pipelines.flatMap(({ pipeline_id, directives }) => {
@@ -37023,20 +37466,24 @@ function filesOf3({ pipelines, owned }) {
     return file === void 0 || directives === void 0 ? [] : [{ pipeline_id, file, directives }];
   });
 }
-function previewAgainst(actual, before, head, notReadBefore, holds = noHolds) {
-  const desired = withClaimed(head.desired, actual.owned);
+function previewAgainst(actual, before, head, knowing) {
+  const old = byId2(before);
+  const read = withClaimed(head.desired, actual.owned);
+  const { made: made3, desired } = withoutFaulty(read, (some2) => changesTo(some2, actual, old, head, knowing));
+  const shown6 = made3.filter(isShown2);
+  return {
+    changes: shown6,
+    unchanged: made3.length - shown6.length,
+    errors: desired.problems.filter(({ severity }) => severity === "error"),
+    notes: [...moves(old, byId2(desired.pipelines)), ...head.skipped.map(notRead)]
+  };
+}
+function changesTo(desired, actual, old, head, { notReadBefore, holds = noHolds, permissions }) {
   const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
   const { plan: plan2, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds);
   const { changes } = withStopsOver(plan2, actual, pipelines, holds);
-  const [old, now] = [byId2(before), byId2(desired.pipelines)];
-  const all = changes.map((change) => previewed(change, actual, old, now));
-  const shown6 = all.filter(isShown2);
-  return {
-    changes: shown6,
-    unchanged: all.length - shown6.length,
-    errors: desired.problems.filter(({ severity }) => severity === "error"),
-    notes: [...moves(old, now), ...head.skipped.map(notRead)]
-  };
+  const now = byId2(desired.pipelines);
+  return changes.map((change) => previewed(change, actual, [old, now], permissions));
 }
 function unreadGone(base, { skipped, desired: { pipelines, refused: refused2 } }) {
   const there = /* @__PURE__ */ new Set([...skipped.map(({ path: path2 }) => path2), ...[...pipelines, ...refused2].map(({ file }) => file)]);
@@ -37055,7 +37502,7 @@ function unread({ skipped }, desired, actual, before) {
 function byId2(pipelines) {
   return new Map(pipelines.map((one2) => [one2.pipeline_id, one2]));
 }
-function previewed(change, actual, old, now) {
+function previewed(change, actual, [old, now], permissions) {
   const { pipeline_id } = change;
   const [present, desired] = [actual.pipelines.get(pipeline_id), now.get(pipeline_id)];
   return {
@@ -37064,6 +37511,7 @@ function previewed(change, actual, old, now) {
     costs: costsOf(change, present, desired),
     tables: tablesOf(change, present, desired),
     directives: directivesBetween(old.get(pipeline_id), desired),
+    secrets: desired === void 0 ? [] : newSecrets(desired, present, permissions),
     ...doesSomething(change) && { approval: approvalOf(change, present, desired) },
     ...sidesOf2(change, present, desired)
   };
@@ -37099,6 +37547,7 @@ var init_preview = __esm({
     "use strict";
     import_node_util13 = require("node:util");
     init_claimed();
+    init_faulty();
     init_load();
     init_limits2();
     init_change();
@@ -37107,6 +37556,7 @@ var init_preview = __esm({
     init_costs();
     init_tables();
     init_decide();
+    init_secret_problems();
     init_assumed();
     init_level();
     init_live_state();
@@ -41855,9 +42305,9 @@ function parseRemote(text5) {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text5)) return plain2(text5);
   if (!URL.canParse(text5)) throw invalid(text5);
   const url = new URL(text5);
+  if (url.protocol === "file:") return plain2(text5);
+  if (readHost(url.hostname) === void 0 || !url.pathname.startsWith("/")) throw invalid(text5);
   switch (url.protocol) {
-    case "file:":
-      return plain2(text5);
     case "ssh:":
       return ssh(text5, url);
     case "git:":
@@ -41871,19 +42321,27 @@ function parseRemote(text5) {
 }
 function plain2(text5) {
   const isFolder2 = !text5.startsWith("file:") && !/^[^/]+:/.test(text5);
+  if (!isFolder2 && !text5.startsWith("file:") && !isShortOfSsh(text5)) throw invalid(text5);
   const url = isFolder2 ? (0, import_node_path11.resolve)(text5) : text5;
   const isHere = isFolder2 || text5.startsWith("file:");
   return { url, display: url, ...isHere && { isFolder: true }, redact: redactor([]) };
 }
+function isShortOfSsh(text5) {
+  const [, user = "", host2 = ""] = /^(?:([^@:/[\]]+)@)?(\[[^/]*?\]|[^@:/[\]]+):/.exec(text5) ?? [];
+  const inside2 = host2.startsWith("[") ? host2.slice(1, -1) : host2;
+  return isUser(user) && (readHost(host2) !== void 0 || readBrokerAddress(inside2) !== void 0);
+}
+function isUser(encoded) {
+  return !/^(-|%2d)|%(2f|3a|3f|40|5b|5d|5c|23|0)/i.test(encoded);
+}
 function ssh(text5, url) {
-  if (url.hostname.startsWith("-") || url.username.startsWith("-")) throw invalid(text5);
+  if (!isUser(url.username)) throw invalid(text5);
   const secrets2 = spellings2(url.password);
   url.password = "";
   return { url: url.href, display: url.href, redact: redactor(secrets2) };
 }
 function anonymous(text5, url) {
-  if (url.hostname === "" || url.hostname.startsWith("-") || url.username !== "" || url.password !== "")
-    throw invalid(text5);
+  if (url.username !== "" || url.password !== "") throw invalid(text5);
   const warning2 = `${url.href} is neither encrypted nor authenticated: use https or ssh, or verify signatures with --verify-gpg or --verify-ssh`;
   return { url: url.href, display: url.href, warning: warning2, redact: redactor([]) };
 }
@@ -41932,6 +42390,7 @@ var init_remote = __esm({
     "use strict";
     import_node_path11 = require("node:path");
     init_language();
+    init_schemas();
     init_revision();
     redactor = (secrets2) => hiding(secrets2, "[redacted]");
     expected2 = "a folder, file:///folder, https://host/repository.git, ssh://user@host/repository.git, user@host:repository.git or git://host/repository.git";
@@ -42033,9 +42492,9 @@ var init_git = __esm({
         return this.#locally({ folder, args, most: mostBytes2.contents, input: asLines(objects) }, signal);
       }
       /** Output of `git cat-file --batch-check --follow-symlinks` in `folder`, for names such as `<commit>:<path>`. */
-      async targets(folder, names5, signal) {
+      async targets(folder, names7, signal) {
         const args = ["cat-file", "--batch-check", "--follow-symlinks"];
-        const run = { folder, args, most: mostBytes2.text, input: asLines(names5) };
+        const run = { folder, args, most: mostBytes2.text, input: asLines(names7) };
         return (await this.#locally(run, signal)).toString("utf8");
       }
       /** Changes references in `folder`, all of them or none: `changes` are the commands of `git update-ref --stdin`. */
@@ -42207,8 +42666,8 @@ async function asCommitted(files, run) {
   try {
     const variables = { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted4(objects.trimEnd()) };
     const hashed = await run(["hash-object", "-w", "--stdin-paths"], lines(asked2.map(({ path: path2 }) => path2)), variables);
-    const names5 = hashed.toString("utf8").trimEnd();
-    const contents2 = readBlobs(await run(["cat-file", "--batch"], `${names5}
+    const names7 = hashed.toString("utf8").trimEnd();
+    const contents2 = readBlobs(await run(["cat-file", "--batch"], `${names7}
 `, variables), asked2.length);
     const clean5 = new Map(asked2.map(({ path: path2 }, index) => [path2, contents2[index]]));
     return files.map(({ path: path2, bytes: bytes2 }) => ({ path: path2, bytes: clean5.get(path2) ?? bytes2 }));
@@ -42627,13 +43086,13 @@ var init_kafka3 = __esm({
 
 // reconciler/plan/render/losses.ts
 function lossText({ code: code18, facts }) {
-  return figures[code18]?.(facts) ?? names3[code18];
+  return figures[code18]?.(facts) ?? names5[code18];
 }
 function lossNames(codes2) {
-  return listed3(codes2.map((code18) => names3[code18]));
+  return listed3(codes2.map((code18) => names5[code18]));
 }
 function pastLossNames(codes2) {
-  return listed3(codes2.map((code18) => past[code18] ?? names3[code18]));
+  return listed3(codes2.map((code18) => past[code18] ?? names5[code18]));
 }
 function holdingsText(of) {
   return listed3(holdingParts(of));
@@ -42654,12 +43113,12 @@ function writtenFirst(of) {
   const text5 = holdingsText(unwritten);
   return text5 === "" ? "" : `; ${text5} ${isOne(unwritten) ? "is" : "are"} written first`;
 }
-var names3, figures, past;
+var names5, figures, past;
 var init_losses2 = __esm({
   "reconciler/plan/render/losses.ts"() {
     "use strict";
     init_words();
-    names3 = {
+    names5 = {
       AcceptedEvents: "accepted events that are not written",
       DeadLetters: "its dead letters",
       DedupKeys: "what dedup remembers",
@@ -42674,10 +43133,10 @@ var init_losses2 = __esm({
     figures = {
       AcceptedEvents: (facts) => holdingsText({ ...facts, dead_letters: 0 }),
       DeadLetters: ({ count }) => counted2(count, "dead letter"),
-      DedupKeys: ({ keys: keys2 }) => names3.DedupKeys + (keys2 === void 0 ? "" : ` (${keys2} keys)`),
-      JoinEvents: ({ events = 0 }) => names3.JoinEvents + (events === 0 ? "" : ` (${counted2(events, "event")})`),
-      JoinRows: ({ rows }) => rows === void 0 ? names3.JoinRows : `${counted2(rows, "row")} of its join`,
-      AccessToken: ({ pipeline_id }) => names3.AccessToken + (pipeline_id === void 0 ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
+      DedupKeys: ({ keys: keys2 }) => names5.DedupKeys + (keys2 === void 0 ? "" : ` (${keys2} keys)`),
+      JoinEvents: ({ events = 0 }) => names5.JoinEvents + (events === 0 ? "" : ` (${counted2(events, "event")})`),
+      JoinRows: ({ rows }) => rows === void 0 ? names5.JoinRows : `${counted2(rows, "row")} of its join`,
+      AccessToken: ({ pipeline_id }) => names5.AccessToken + (pipeline_id === void 0 ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
       SecretValues: ({ secrets: secrets2 }) => `the old ${secrets2.length === 1 ? "value" : "values"} of ${listed3(secrets2)}`,
       GroupPlace: ({ run }) => `the committed offsets of its consumer group before run ${run} is taken over`
     };
@@ -42922,12 +43381,13 @@ var init_reasons = __esm({
       EndTakenBack: ({ of }) => `it goes on as it was, because the file no longer asks for its deletion: ${reasonText(of)}`,
       Replaces: ({ of }) => `${reasonText(of)}; it replaces the change for which the pipeline is being stopped`,
       StopsAfterAll: () => "x-sluice.state is Stopped",
+      GoesBack: ({ of, revision }) => `${reasonText(of)}; it goes back to what was applied with ${revision}, so it needs no approval`,
       InSync: ({ status }) => `it is ${status} and matches its file`,
       SuspendedByFile: ({ waits }) => `x-sluice.suspend is true: it is left as it is${waitingText(waits)}`,
       SuspendedByOperator: ({ pipeline_id, waits, ...suspension }) => `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"${waitingText(waits)}`,
-      StoppedByOperator: ({ until, waits, ...stop }) => {
+      StoppedByOperator: ({ until, way, waits, ...stop }) => {
         const later = waits === void 0 ? "" : `; then, as it has to run for that: ${reasonText(waits)}`;
-        return `stopped by ${operatorText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
+        return `${way === void 0 ? "stopped" : "terminated"} by ${operatorText(stop)}; it runs again at ${until}, or after "sluice resume"${later}`;
       },
       StopOver: ({ of }) => `it runs again, as the stop by an operator is over; ${reasonText(of)}`,
       SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is. To delete it, restore the file without x-sluice.suspend, and remove it again`,
@@ -42989,8 +43449,8 @@ function tableText({ columns, by, statements, ...target }) {
     const types2 = someOf(columns.map((column) => `${column.name} as ${column.type}`));
     return `needs ${types2} in table ${name3}: it alters no type`;
   }
-  const names5 = someOf(columns.map((column) => column.name));
-  return by === "sluice" ? `adds ${noun} ${names5} to table ${name3}, where that lacks ${pronoun}` : `needs ${noun} ${names5} in table ${name3}, and does not add ${pronoun} without x-sluice.alter_table`;
+  const names7 = someOf(columns.map((column) => column.name));
+  return by === "sluice" ? `adds ${noun} ${names7} to table ${name3}, where that lacks ${pronoun}` : `needs ${noun} ${names7} in table ${name3}, and does not add ${pronoun} without x-sluice.alter_table`;
 }
 function nameOf3({ host: host2, database, table }) {
   return `${database}.${table} on ${host2}`;
@@ -43439,6 +43899,8 @@ function noteText({ code: code18, facts }) {
       return `the tests of ${someOf(facts.pipeline_ids)} were not compared: ${facts.why}`;
     case "ApprovalNeeded":
       return `${facts.pipeline_id} waits for an approval in Git, unless it has one: ${facts.approval}`;
+    case "GoesBack":
+      return `${facts.pipeline_id} goes back to what was applied with ${facts.revision}, so it needs no approval`;
     case "AtLeastOnce":
       return `${facts.pipeline_id} is delivered at least once: ${facts.reason}`;
     case "ProfileSettings":
@@ -43451,12 +43913,20 @@ function noteText({ code: code18, facts }) {
       return facts;
   }
 }
+function secretText2({ reference: reference2, servers, refused: refused2 }) {
+  const what = `${reference2}${towards(servers)}`;
+  if (refused2 === void 0) return `it gets the secret ${what}, which it did not get before`;
+  const why = refused2.isDefault ? `which operators do not allow by default (${allowedByDefault})` : "which the references of the operator do not allow";
+  return `it asks for the secret ${what}, ${why}: it is refused unless ${refused2.line} is a line under references`;
+}
 function namesOf2(ids) {
   return ids.length === 0 ? "" : ` (${listed3(ids.slice(0, 5))})`;
 }
 var init_notes = __esm({
   "reconciler/preview/notes.ts"() {
     "use strict";
+    init_permissions();
+    init_secret_problems();
     init_words();
   }
 });
@@ -43488,7 +43958,8 @@ function exitCodeOf({ level }, limit2) {
   if (isAsGrave(level, limit2)) return 1;
   return level === "none" ? 0 : 2;
 }
-function reported({ change, level, costs, tables, directives, present, tests }) {
+function reported(previewed2) {
+  const { change, level, costs, tables, directives, secrets: secrets2, present, tests } = previewed2;
   const { pipeline_id, kind: kind2, cause, effect, events, why, file, line: line2, column, calls, after, cautions = [] } = change;
   const place = { ...file !== void 0 && { file }, ...line2 !== void 0 && { line: line2, column: column ?? 1 } };
   const fields = [...change.fields, ...directives].map(shortened2);
@@ -43508,7 +43979,10 @@ function reported({ change, level, costs, tables, directives, present, tests }) 
     fields,
     costs: costs.map((cost) => ({ code: cost.code, text: costText(cost) })),
     losses: losses.map((loss) => ({ code: loss.code, text: lossText(loss) })),
-    warnings: cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
+    warnings: [
+      ...cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
+      ...secrets2.map((one2) => ({ code: one2.refused ? "SecretRefused" : "SecretAdded", text: secretText2(one2) }))
+    ],
     tables: tables.map((need) => ({ ...need, statements: need.statements.map(cut2), text: tableText(need) })),
     begins: beginsOf(why),
     ...tests !== void 0 && { tests: { ...tests, text: testsText(tests) } },
@@ -43649,10 +44123,10 @@ var init_text2 = __esm({
 
 // reconciler/preview/details.ts
 function detailsOf(change) {
-  const { pipeline_id, level, reason: reason2 } = change;
+  const { pipeline_id, level, reason: reason2, warnings } = change;
   const place = placeOf2(change);
   return [
-    `<details${level === "refuse" ? " open" : ""}><summary>${code(pipeline_id)}: ${whatOf(change)}</summary>`,
+    `<details${level === "refuse" || warnings.length > 0 ? " open" : ""}><summary>${code(pipeline_id)}: ${whatOf(change)}</summary>`,
     `${place === "" ? "" : `${code(place.slice(0, -2))}: `}${inline(cut3(reason2, longestFact * 3))}`,
     ...listOf3(factsOf(change)),
     ...diffOf(change),
@@ -44004,18 +44478,18 @@ var init_rest = __esm({
 });
 
 // reconciler/secrets/file-and-env.ts
-async function content(reference, path2) {
-  if (!(0, import_node_path16.isAbsolute)(path2)) throw notFound(reference, "names a relative path", "write the path from the root");
+async function content(reference2, path2) {
+  if (!(0, import_node_path16.isAbsolute)(path2)) throw notFound(reference2, "names a relative path", "write the path from the root");
   let file;
   try {
     file = await (0, import_promises18.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
-    if (!(await file.stat()).isFile()) throw notFound(reference, "is not a file", "name a file");
-    return textOf5(reference, await readAtMost2(file, fileBytes + 1));
+    if (!(await file.stat()).isFile()) throw notFound(reference2, "is not a file", "name a file");
+    return textOf5(reference2, await readAtMost2(file, fileBytes + 1));
   } catch (error2) {
     if (error2 instanceof EngineError) throw error2;
     const code18 = error2.code ?? "unknown error";
     throw notFound(
-      reference,
+      reference2,
       `cannot be read (${code18})`,
       "check the path and the permissions of the user that runs sluice"
     );
@@ -44032,17 +44506,17 @@ async function readAtMost2(file, limit2) {
     if (bytesRead === 0 || length === limit2) return buffer.subarray(0, length);
   }
 }
-function textOf5(reference, bytes2) {
+function textOf5(reference2, bytes2) {
   if (bytes2.length > fileBytes)
-    throw notFound(reference, `has more than ${fileBytes} bytes`, "name a file that holds one secret");
+    throw notFound(reference2, `has more than ${fileBytes} bytes`, "name a file that holds one secret");
   const text5 = bytes2.toString("utf8").replace(/\r?\n$/, "");
-  if (text5 === "") throw notFound(reference, "is empty", "write the secret into the file");
+  if (text5 === "") throw notFound(reference2, "is empty", "write the secret into the file");
   if (text5.includes("\0") || text5.includes("�"))
-    throw notFound(reference, "is not UTF-8 text", "write the secret as text");
+    throw notFound(reference2, "is not UTF-8 text", "write the secret as text");
   return text5;
 }
-function notFound(reference, what, wayOut2) {
-  return new EngineError("SECRET_NOT_FOUND", `secret ${reference} ${what}: ${wayOut2}`, { details: { reference } });
+function notFound(reference2, what, wayOut2) {
+  return new EngineError("SECRET_NOT_FOUND", `secret ${reference2} ${what}: ${wayOut2}`, { details: { reference: reference2 } });
 }
 var import_node_fs7, import_promises18, import_node_path16, fileBytes, FileAndEnvSecrets;
 var init_file_and_env = __esm({
@@ -44068,20 +44542,20 @@ var init_file_and_env = __esm({
       }
       async #replace(part2) {
         if (part2 === "$${") return "${";
-        const reference = readReference(part2);
-        if (reference?.scheme === "env") return this.#variable(part2, reference.name);
-        if (reference?.scheme === "file") return content(part2, reference.name);
+        const reference2 = readReference(part2);
+        if (reference2?.scheme === "env") return this.#variable(part2, reference2.name);
+        if (reference2?.scheme === "file") return content(part2, reference2.name);
         throw notFound(
           "${…}",
           "is not a known form of reference",
           "write ${env:NAME} or ${file:/path}, or $${ for a plain ${"
         );
       }
-      #variable(reference, name3) {
+      #variable(reference2, name3) {
         const value = Object.hasOwn(this.#env, name3) ? this.#env[name3] : void 0;
         const wayOut2 = `set ${name3} in the environment of sluice run`;
-        if (value === void 0) throw notFound(reference, "is not set", wayOut2);
-        if (value === "") throw notFound(reference, "is empty", wayOut2);
+        if (value === void 0) throw notFound(reference2, "is not set", wayOut2);
+        if (value === "") throw notFound(reference2, "is empty", wayOut2);
         return value;
       }
     };
@@ -44224,7 +44698,8 @@ async function planned2({ settings: settings2, env, progress: progress2 }, path2
   const { base, head, ...rest } = await comparedFiles(tree, from, settings2.optional("plan_head"));
   progress2.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loadedSides(settings2, tree, [base, head], signal);
-  const compared4 = previewOf(before, after, parseDeletionLimit(settings2.text("max_deletions")));
+  const limit2 = parseDeletionLimit(settings2.text("max_deletions"));
+  const compared4 = previewOf(before, after, limit2, permissionsGiven(settings2));
   const preview = await withTests2(compared4, head.files, { settings: settings2, progress: progress2 });
   return { ...madeOf(preview, base.compared, head.compared), ...rest };
 }
@@ -44236,7 +44711,10 @@ async function plannedOnServer({ settings: settings2, env, progress: progress2 }
   progress2.step(`checking ${head.files.length} files`);
   const unread2 = Object.keys(live.not_read ?? {});
   const [after] = await loadedSides(settings2, tree, [{ ...head, unread: unread2 }], signal);
-  const preview = await withTests2(previewOfLive(live, after), head.files, { settings: settings2, progress: progress2 });
+  const preview = await withTests2(previewOfLive(live, after, permissionsGiven(settings2)), head.files, {
+    settings: settings2,
+    progress: progress2
+  });
   return { ...madeOf(preview, compared4, head.compared), ...rest };
 }
 function madeOf(preview, base, head) {
@@ -44269,6 +44747,7 @@ var init_plan2 = __esm({
     init_saved_plan();
     init_work_tree();
     init_cli_error();
+    init_references2();
     init_settings_file();
     init_variables2();
     init_compared_files();
@@ -44516,6 +44995,7 @@ function clean2(text5) {
 }
 
 // reconciler/cli/files/validation.ts
+init_fault();
 init_problem();
 
 // reconciler/pipeline-tests/test-problems.ts
@@ -44550,11 +45030,11 @@ function checkedTests(file) {
 }
 function between(document2) {
   const { tests, now } = document2.value;
-  const names5 = /* @__PURE__ */ new Set();
+  const names7 = /* @__PURE__ */ new Set();
   const ofTests = tests.flatMap(({ name: name3, events, now: own2, expect }, index) => {
     const path2 = ["tests", index, "name"];
-    const again = names5.has(name3) ? [problem("VALUE", document2.place(path2), { path: path2, expected: "a name of its own", found: "one that is taken" })] : [];
-    names5.add(name3);
+    const again = names7.has(name3) ? [problem("VALUE", document2.place(path2), { path: path2, expected: "a name of its own", found: "one that is taken" })] : [];
+    names7.add(name3);
     const wrong = events.flatMap(({ event, text: text5, after = "0" }, at2) => {
       const of = ["tests", index, "events", at2];
       if (isTooLong(after)) {
@@ -44606,111 +45086,9 @@ function oneDocument(second) {
 init_check2();
 init_orphaned_tests();
 init_cli_error();
-
-// reconciler/secrets/permissions.ts
-var import_node_path = require("node:path");
-init_language();
-init_schemas();
-var any = ["*"];
-function isPermitted(permissions, { scheme, name: name3 }, { pipeline_id, hosts }) {
-  const isNamed2 = ({ allows }) => {
-    if (allows.kind === "env") return scheme === "env" && matches(allows.name, name3);
-    return scheme === "file" && (allows.kind === "file" ? allows.path === name3 : isInside(allows.folder, name3));
-  };
-  return permissions.some((permission) => isNamed2(permission) && isFor(permission, { pipeline_id, hosts }));
-}
-function isFor({ pipelines, hosts: allowed3 }, { pipeline_id, hosts }) {
-  return pipelines.some((pattern4) => matches(pattern4, pipeline_id)) && hosts.every((host2) => allowed3.some((pattern4) => matches(pattern4, host2.toLowerCase())));
-}
-function permissionsOf(references2) {
-  return Object.entries(references2).map(([reference, who]) => {
-    const [pipelines = "", hosts] = who.split(" towards ");
-    const allows = allowedBy(reference);
-    return {
-      reference,
-      allows,
-      pipelines: listOf2(pipelines),
-      hosts: hosts === void 0 ? any : listOf2(hosts.toLowerCase())
-    };
-  });
-}
-function allowedBy(reference) {
-  const { scheme, name: name3 = "" } = readReference(reference) ?? {};
-  if (scheme === "env") return { kind: "env", name: name3 };
-  if (name3.endsWith("/*")) return { kind: "folder", folder: name3.slice(0, -"/*".length) || import_node_path.sep };
-  return { kind: "file", path: name3 };
-}
-function listOf2(text5) {
-  return text5.split(",").map((part2) => part2.trim());
-}
-function lineFor(reference, use) {
-  return `"${reference}": "${forWhom(use)}"`;
-}
-function forWhom({ pipeline_id, hosts }) {
-  return `${pipeline_id}${towards(hosts)}`;
-}
-function towards(hosts) {
-  return hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
-}
-function isInside(folder, path2) {
-  return path2.startsWith(folder.endsWith(import_node_path.sep) ? folder : folder + import_node_path.sep);
-}
-
-// reconciler/cli/invocation/references.ts
-function permissionsGiven(settings2) {
-  const given4 = settings2.all("references").toReversed();
-  if (given4.length === 0) return void 0;
-  return permissionsOf(Object.assign({}, ...given4.map(({ value }) => value)));
-}
-
-// reconciler/cli/files/validation.ts
+init_references2();
 init_variables2();
-
-// reconciler/secrets/secret-problems.ts
-var import_node_path4 = require("node:path");
-init_problem();
-init_schemas();
-function secretProblems(pipelines, permissions, base) {
-  const before = base && new Set(base.flatMap(usesOf).map(keyOf2));
-  return pipelines.flatMap(usesOf).flatMap((used) => {
-    if (!isAllowed(used, permissions)) return [refused(used, permissions === void 0)];
-    return before === void 0 || before.has(keyOf2(used)) ? [] : [added(used)];
-  });
-}
-function usesOf(pipeline) {
-  const { access_token } = pipeline.options;
-  const fields = secretFields(pipeline.config);
-  if (access_token?.includes("${") === true) {
-    fields.push({ path: ["x-sluice", "access_token"], text: access_token, hosts: [] });
-  }
-  return fields.flatMap(
-    ({ path: path2, text: text5, hosts }) => referencesIn(text5).map((reference) => ({ pipeline, path: path2, reference, hosts }))
-  );
-}
-function keyOf2({ pipeline: { pipeline_id }, reference: { text: text5 }, hosts }) {
-  return JSON.stringify([pipeline_id, text5, hosts.toSorted()]);
-}
-function isAllowed({ pipeline: { pipeline_id }, reference, hosts }, permissions) {
-  if (permissions !== void 0) return isPermitted(permissions, reference, { pipeline_id, hosts });
-  const { scheme, name: name3 } = reference;
-  return scheme === "env" ? name3.startsWith("SLUICE_SECRET_") : (0, import_node_path4.basename)((0, import_node_path4.dirname)(name3)) === "secrets";
-}
-function refused({ pipeline, path: path2, reference, hosts }, isDefault) {
-  const line2 = lineFor(reference.text, { pipeline_id: pipeline.pipeline_id, hosts });
-  return problem("SECRET_REFUSED", pipeline.place(path2), {
-    path: path2,
-    expected: isDefault ? "a secret that operators allow by default: ${env:SLUICE_SECRET_*}, or a file of the folder secrets" : "a secret that the references of the operator allow",
-    found: printable2(reference.text),
-    suggestion: `name another one, or ask the operator for ${printable2(line2)} under references`
-  });
-}
-function added({ pipeline, path: path2, reference, hosts }) {
-  return problem("SECRET_USED", pipeline.place(path2), {
-    path: path2,
-    expected: `no secret that ${pipeline.pipeline_id} does not get at the base`,
-    found: `${printable2(reference.text)}${towards(hosts)}`
-  });
-}
+init_secret_problems();
 
 // reconciler/cli/files/pipeline-files.ts
 var import_node_fs5 = require("node:fs");
@@ -44874,10 +45252,12 @@ function nothingIn(paths) {
 }
 async function testProblems(paths) {
   const files = await Promise.all((await existingFiles(paths)).map(fileAt));
-  return files.flatMap((file) => {
-    const checked = checkedTests(file);
-    return "problems" in checked ? checked.problems : [];
-  });
+  return files.flatMap(
+    (file) => problemsOrFault(file.path, () => {
+      const checked = checkedTests(file);
+      return "problems" in checked ? checked.problems : [];
+    })
+  );
 }
 async function readBase(...given4) {
   const { sinceBase: sinceBase2 } = await Promise.resolve().then(() => (init_since_base(), since_base_exports));
@@ -45579,8 +45959,8 @@ function sarifReport({ problems, root }) {
   return `${JSON.stringify({ $schema, version: "2.1.0", runs: [run] }, void 0, 2)}
 `;
 }
-var names4 = Object.keys(codes);
-var rules3 = names4.map((id) => {
+var names6 = Object.keys(codes);
+var rules3 = names6.map((id) => {
   const { meaning, severity } = codes[id];
   return {
     id,
@@ -45594,7 +45974,7 @@ function result(problem2, root, fingerprints) {
   const { code: code18, severity, file, line: line2, column } = problem2;
   return {
     ruleId: code18,
-    ruleIndex: names4.indexOf(code18),
+    ruleIndex: names6.indexOf(code18),
     level: levels2[severity],
     message: { text: messageText(problem2) },
     locations: [
@@ -45926,10 +46306,8 @@ function refusalOf({ level }, limit2) {
 async function settingsOf2(command2, { env, terminal }, { vars, references: references2, failOn, maxDeletions }, base) {
   const flags = {
     ...vars !== void 0 && { vars_file: vars },
-    ...command2 === "validate" && {
-      ...base !== void 0 && { validate_base: base },
-      ...references2.length > 0 && { references: references2 }
-    },
+    ...references2.length > 0 && { references: references2 },
+    ...command2 === "validate" && base !== void 0 && { validate_base: base },
     ...command2 === "plan" && {
       ...base !== void 0 && { plan_base: base },
       ...failOn !== void 0 && { fail_on: failOn },
