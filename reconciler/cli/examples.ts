@@ -22,6 +22,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice plan pipelines --base main",
     "sluice plan pipelines --base main --head my-branch --format markdown",
     "sluice plan pipelines --base main --fail-on forget",
+    "sluice plan pipelines --base main --vars environments/staging.yaml --vars environments/production.yaml",
     "sluice plan pipelines --server http://127.0.0.1:8081",
     "sluice plan pipelines --base main --save approvals/new-key.json",
   ],

@@ -104,7 +104,7 @@ function optionsOf(setting: Setting): Option[] {
   const allowed = setting.enum ? ` (${expectation(setting)})` : "";
   const description = `${setting.description}${allowed} [${remarks.filter(Boolean).join(", ")}]`;
   const withValue = new Option(`${setting.flag} <${setting.argument ?? "VALUE"}>`, description);
-  if (setting.type === "object")
+  if (setting.isSeveral)
     return [withValue.argParser<string[] | undefined>((text, before) => [...(before ?? []), text])];
   if (setting.type !== "boolean") return [withValue];
   const opposite = new Option(setting.flag.replace("--", "--no-"), `the opposite of ${setting.flag}`);

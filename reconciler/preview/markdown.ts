@@ -10,19 +10,29 @@ import { otherErrors, signOf, summaryOf, whatOf } from "./text.ts";
 /** By this line, a program finds its comment again and replaces it. */
 export const marker = "<!-- sluice-plan -->";
 
-/** Characters for the rows of the table, and for lists, so that there is room for the details of the gravest changes. */
-const [longestTable, longestList] = [20_000, 6_000];
 /** Characters for the sentence about what is left out, and of a cell of the table. */
 const [lastSentence, longestCell] = [400, 300];
 
+/** One comment for a merge request, with a section for each environment. What one section leaves of its room, the next ones have. */
+export function markdownOf(...reports: readonly PlanReport[]): string {
+  let text = marker;
+  for (const [at, report] of reports.entries()) {
+    const room = Math.floor((longestComment - text.length) / (reports.length - at));
+    text += `\n\n${sectionOf(report, room - "\n\n\n".length)}`;
+  }
+  return `${text}\n`;
+}
+
 /**
- * One comment for a merge request: a table of all changes, and below it the details of each, the gravest first. What has
- * no room is left out as a whole, row by row and change by change, and the last sentence counts it.
+ * A table of all changes, and below it the details of each, the gravest first. What has no room is left out as a whole, row
+ * by row and change by change, and the last sentence counts it.
  */
-export function markdownOf(report: PlanReport): string {
+function sectionOf(report: PlanReport, most: number): string {
   const changes = report.changes.toSorted((a, b) => levels.indexOf(b.level) - levels.indexOf(a.level));
-  const comment = new Comment(longestComment - lastSentence);
-  comment.add([marker, `### Sluice: ${inline(summaryOf(report))}`, verdictOf(report)]);
+  const comment = new Comment(most - lastSentence);
+  // So that there is room for the details of the gravest changes.
+  const [longestTable, longestList] = [Math.floor(most / 3), Math.floor(most / 10)];
+  comment.add([`### Sluice: ${inline(summaryOf(report))}`, verdictOf(report)]);
   const rows = changes.map(rowOf);
   if (rows.length > 0) comment.add([["| | pipeline | change | what it costs |", "| - | - | - | - |"].join("\n")]);
   comment.count("row", rows, comment.addWithin(longestTable, rows, "\n"));
@@ -72,9 +82,9 @@ class Comment {
 
   /** The text, with a sentence about what was left out. */
   get text(): string {
-    if (this.#left.length === 0) return `${this.#text}\n`;
+    if (this.#left.length === 0) return this.#text;
     const what = `Left out, since a comment has room for ${longestComment} characters: ${this.#left.join(", ")}.`;
-    return `${this.#text}\n\n${what} \`sluice plan\` prints all.\n`;
+    return `${this.#text}\n\n${what} \`sluice plan\` prints all.`;
   }
 
   /** Paragraphs that are always there. */

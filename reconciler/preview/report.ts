@@ -15,6 +15,8 @@ import { type TestedEvents, testsText } from "./tested-events.ts";
 /** A preview with its sentences: the document of `sluice plan --format json`, from which the other formats are made. */
 export interface PlanReport {
   version: 1;
+  /** Whose values the files have; absent where that is one alone. */
+  environment?: string;
   base: ComparedSide;
   head: ComparedSide;
   /** The gravest of all changes. */

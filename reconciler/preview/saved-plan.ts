@@ -8,7 +8,7 @@ import type { PlanReport } from "./report.ts";
  * A plan with the fingerprints that it was made from, as `sluice plan --save` writes it. As a file of the folder `approvals` of
  * the repository it approves its changes.
  */
-export interface SavedPlan extends Pick<PlanReport, "version" | "base" | "head" | "level"> {
+export interface SavedPlan extends Pick<PlanReport, "version" | "environment" | "base" | "head" | "level"> {
   changes: SavedChange[];
 }
 

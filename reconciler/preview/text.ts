@@ -31,20 +31,23 @@ const mostErrors = 100;
 
 /** A report for a terminal, line by line. */
 export function linesOf(report: PlanReport): Line[] {
-  const { changes, notes } = report;
+  const { environment, changes, notes } = report;
   return [
+    ...(environment === undefined ? [] : [{ text: `environment ${environment}`, tone: "heading" as const }]),
     ...changes.flatMap(changeLines),
     ...errorLines(report),
     ...notes.map(({ text }): Line => ({ text: `note: ${text}` })),
     { text: summaryOf(report), tone: "heading" },
+    ...(environment === undefined ? [] : [{ text: "" }]),
   ];
 }
 
-/** Such as `main to the working tree: 1 create, 2 update, 4 unchanged`. */
-export function summaryOf({ base, head, counts, errors }: PlanReport): string {
+/** Such as `main to the working tree: 1 create, 2 update, 4 unchanged`, after the name of an environment. */
+export function summaryOf({ environment, base, head, counts, errors }: PlanReport): string {
   const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`);
   const found = [...kinds, ...(errors.length > 0 ? [counted(errors.length, "error")] : [])];
-  return `${nameOf(base)} to ${nameOf(head)}: ${found.length === 0 ? "no pipelines" : found.join(", ")}`;
+  const where = environment === undefined ? "" : `${environment}: `;
+  return `${where}${nameOf(base)} to ${nameOf(head)}: ${found.length === 0 ? "no pipelines" : found.join(", ")}`;
 }
 
 function nameOf({ name, commit }: ComparedSide): string {

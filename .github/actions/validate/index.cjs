@@ -6677,7 +6677,7 @@ var require_fast_uri = __commonJS({
         normalizeString(uri, options);
       } else if (typeof uri === "object") {
         uri = /** @type {T} */
-        parse4(serialize(uri, options), options);
+        parse5(serialize(uri, options), options);
       }
       return uri;
     }
@@ -6720,8 +6720,8 @@ var require_fast_uri = __commonJS({
     function resolveComponent(base, relative8, options, skipNormalization) {
       const target = {};
       if (!skipNormalization) {
-        base = parse4(serialize(base, options), options);
-        relative8 = parse4(serialize(relative8, options), options);
+        base = parse5(serialize(base, options), options);
+        relative8 = parse5(serialize(relative8, options), options);
       }
       options = options || {};
       if (!options.tolerant && relative8.scheme) {
@@ -7039,7 +7039,7 @@ var require_fast_uri = __commonJS({
       }
       return { parsed: parsed2, malformedAuthorityOrPort, malformedPercentEncoding, malformedSchemeSpecific, malformedHost, malformedScheme };
     }
-    function parse4(uri, opts) {
+    function parse5(uri, opts) {
       return parseWithStatus(uri, opts).parsed;
     }
     function normalizeString(uri, opts) {
@@ -7076,7 +7076,7 @@ var require_fast_uri = __commonJS({
       resolveComponent,
       equal: equal2,
       serialize,
-      parse: parse4
+      parse: parse5
     };
     module2.exports = fastUri;
     module2.exports.default = fastUri;
@@ -10779,9 +10779,12 @@ var init_sluice_config_schema = __esm({
           "x-expected": 'NAME=VALUE: a name of letters, digits and _, and a text of at most 4096 characters without "${"'
         },
         vars_file: {
-          type: "string",
+          type: ["string", "array"],
           minLength: 1,
-          description: "YAML file of such values, by name; the daemon reads it again at each turn",
+          items: { type: "string", minLength: 1 },
+          minItems: 1,
+          maxItems: 20,
+          description: "YAML file of such values, by name; the daemon reads it again at each turn; validate and plan take it several times, for an environment each",
           "x-argument": "FILE",
           "x-flag": "--vars",
           "x-commands": ["run", "validate", "plan", "test"]
@@ -12191,14 +12194,14 @@ function misuse({ name: name3, args }, functions) {
 }
 function argumentCounts(definition) {
   if (definition === void 0) return void 0;
-  const { takes: listed4, optional: optional2 = 0, rest } = definition;
-  return { least: listed4.length - optional2, most: rest === void 0 ? listed4.length : Infinity };
+  const { takes: listed5, optional: optional2 = 0, rest } = definition;
+  return { least: listed5.length - optional2, most: rest === void 0 ? listed5.length : Infinity };
 }
 function expected(wanted) {
   return rules[wanted].expected;
 }
-function parameter({ takes: listed4, rest }, index) {
-  return listed4[index] ?? rest ?? "any";
+function parameter({ takes: listed5, rest }, index) {
+  return listed5[index] ?? rest ?? "any";
 }
 var rules;
 var init_catalog = __esm({
@@ -12778,12 +12781,12 @@ function isSafe(value) {
   return Number.isSafeInteger(Number(value));
 }
 function concat({ budget }, ...lists) {
-  const joined = [];
+  const joined2 = [];
   for (const list3 of lists) {
     budget.allocate(list3.length);
-    for (const value of list3) joined.push(value);
+    for (const value of list3) joined2.push(value);
   }
-  return joined;
+  return joined2;
 }
 function flatten(call2, list3, into2 = []) {
   call2.budget.allocate(list3.length);
@@ -23458,11 +23461,11 @@ var init_geometries = __esm({
 });
 
 // engine/sinks/clickhouse/columns/structured-grammar.ts
-function tuple(list3, parse4) {
+function tuple(list3, parse5) {
   const elements2 = [];
   for (const text5 of list3) {
     const { name: name3, type } = element(text5);
-    const parsed2 = parse4(type);
+    const parsed2 = parse5(type);
     if ("problem" in parsed2) return { problem: `holds ${type === "" ? "nothing" : type}, which ${parsed2.problem}` };
     elements2.push({ name: name3, type: parsed2 });
   }
@@ -23478,10 +23481,10 @@ function element(text5) {
   const type = found2 === void 0 ? void 0 : /^\s+([A-Za-z][\s\S]*)$/.exec(found2.rest)?.[1];
   return type === void 0 ? { name: void 0, type: text5 } : { name: found2?.name, type };
 }
-function json(list3, parse4) {
+function json(list3, parse5) {
   const type = { kind: "JSON", limits: /* @__PURE__ */ new Map(), paths: /* @__PURE__ */ new Map(), skips: [] };
   for (const text5 of list3.filter((part2) => part2 !== "")) {
-    const problem2 = limit(text5, type) ?? skip2(text5, type) ?? typedPath(text5, type, parse4);
+    const problem2 = limit(text5, type) ?? skip2(text5, type) ?? typedPath(text5, type, parse5);
     if (typeof problem2 === "string") return { problem: problem2 };
   }
   return type;
@@ -23506,13 +23509,13 @@ function skip2(text5, { skips }) {
   skips.push({ path: path2.name });
   return false;
 }
-function typedPath(text5, { paths }, parse4) {
+function typedPath(text5, { paths }, parse5) {
   const path2 = leadingPath(text5);
   const inner = path2 === void 0 ? void 0 : /^\s+([A-Za-z][\s\S]*)$/.exec(path2.rest)?.[1];
   if (path2 === void 0 || inner === void 0) {
     return usage;
   }
-  const parsed2 = parse4(inner);
+  const parsed2 = parse5(inner);
   if ("problem" in parsed2) return `holds ${inner}, which ${parsed2.problem}`;
   if (paths.has(path2.name)) return `needs each path once; it has ${path2.name} twice`;
   paths.set(path2.name, parsed2);
@@ -25232,10 +25235,10 @@ function* tls(connection2) {
 function* idle(connection2) {
   const mechanism = mechanismOf(connection2);
   const used = needs.get(mechanism);
-  const unused = (keys2, without3) => keys2.flatMap((key) => {
+  const unused = (keys2, without2) => keys2.flatMap((key) => {
     const value = connection2.get(key);
     if (value.isBlank && value.value !== true) return [];
-    return [value.problem("UNUSED", { expected: `nothing with ${without3}`, found: "a value that is not used" })];
+    return [value.problem("UNUSED", { expected: `nothing with ${without2}`, found: "a value that is not used" })];
   });
   if (used !== password && mechanism !== "GSSAPI") yield* unused(password, `mechanism ${mechanism}`);
   if (used !== kerberos) yield* unused(kerberos, `mechanism ${mechanism}`);
@@ -31327,10 +31330,10 @@ var init_join2 = __esm({
 // reconciler/migrate/schema-list.ts
 function schemaList(root, topics) {
   const schema = root.get("schema");
-  const listed4 = entriesOf([schema, schema.get("fields")], (field2) => field2.get("source_id").text);
-  const known2 = new Set(listed4.map(({ source_id }) => source_id));
+  const listed5 = entriesOf([schema, schema.get("fields")], (field2) => field2.get("source_id").text);
+  const known2 = new Set(listed5.map(({ source_id }) => source_id));
   const older = topics.filter(({ source_id }) => !known2.has(source_id)).flatMap(({ source_id, field: field2 }) => entriesOf(ownLists(field2), () => source_id));
-  return [...listed4, ...older];
+  return [...listed5, ...older];
 }
 function ownLists(topic) {
   const [fields, schema] = [topic.get("schema_fields"), topic.get("schema")];
@@ -31699,8 +31702,8 @@ function sourceOf2(source, { field: field2, source_id, id }, { entries, undeclar
       field2
     )
   };
-  const [, without3 = []] = pushed.find(([type]) => type.test(source.get("type").text.trim().toLowerCase())) ?? [];
-  const allowed3 = Object.entries(members).filter(([key]) => !without3.includes(key));
+  const [, without2 = []] = pushed.find(([type]) => type.test(source.get("type").text.trim().toLowerCase())) ?? [];
+  const allowed3 = Object.entries(members).filter(([key]) => !without2.includes(key));
   return mapping(Object.fromEntries(allowed3), field2);
 }
 function registryOf2(registry2) {
@@ -32272,6 +32275,26 @@ var init_load = __esm({
   }
 });
 
+// reconciler/plan/render/words.ts
+function listed3(things) {
+  return things.length < 2 ? things.join("") : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
+}
+function counted2(count, one2, several = `${one2}s`) {
+  return count === 0 ? "" : `${count} ${count === 1 ? one2 : several}`;
+}
+function someOf(things, most3 = 5) {
+  const more = things.length > most3 ? ` and ${things.length - most3} more` : "";
+  return `${things.slice(0, most3).join(", ")}${more}`;
+}
+function firstOf2([first3 = "", ...others2]) {
+  return others2.length === 0 ? first3 : `${first3} and ${others2.length} more`;
+}
+var init_words = __esm({
+  "reconciler/plan/render/words.ts"() {
+    "use strict";
+  }
+});
+
 // reconciler/cli/invocation/cli-error.ts
 var CliError;
 var init_cli_error = __esm({
@@ -32391,7 +32414,7 @@ var init_settings = __esm({
   "reconciler/cli/invocation/settings.ts"() {
     "use strict";
     init_schemas();
-    Settings = class {
+    Settings = class _Settings {
       #all;
       /** Takes where each setting was found, the strongest origin first. */
       constructor(found2) {
@@ -32400,6 +32423,10 @@ var init_settings = __esm({
       /** Where a setting was found, the strongest origin first. */
       all(name3) {
         return this.#all.get(name3) ?? [];
+      }
+      /** The same settings, but for this one. */
+      with(name3, found2) {
+        return new _Settings(new Map([...this.#all, [name3, found2]]));
       }
       /** A setting that is a text and has a default. */
       text(name3) {
@@ -32448,9 +32475,12 @@ var init_settings = __esm({
 // reconciler/cli/invocation/settings-table.ts
 function readProperty(name3, property) {
   const { "x-argument": argument, "x-expected": expected3, "x-flag": flag, "x-commands": commands2, ...rest } = property;
+  const { type } = rest;
   return {
     ...rest,
     name: name3,
+    type: Array.isArray(type) ? "string" : type,
+    isSeveral: Array.isArray(type) || type === "object",
     flag: flag ?? `--${name3.replaceAll("_", "-")}`,
     variable: `SLUICE_${name3.toUpperCase()}`,
     commands: commands2,
@@ -32548,17 +32578,24 @@ function fromDefault(setting) {
   if (setting.default === void 0) return [];
   return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}`, isDefault: true }]];
 }
-function coerce({ type }, given4) {
+function coerce({ type, isSeveral }, given4) {
   if (type === "object" && typeof given4 !== "boolean") return mapping2([given4].flat());
+  if (isSeveral && typeof given4 !== "boolean") return listed4([given4].flat());
   const value = given4;
   if (type === "integer" && typeof value === "string" && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "1")) return true;
   if (type === "boolean" && (value === "false" || value === "0")) return false;
   return value;
 }
+function listed4(given4) {
+  const lines3 = linesOf(given4);
+  return lines3.length === 1 ? lines3[0] : lines3;
+}
+function linesOf(given4) {
+  return given4.flatMap((text5) => text5.split("\n")).filter((line2) => line2 !== "");
+}
 function mapping2(given4) {
-  const lines3 = given4.flatMap((text5) => text5.split("\n")).filter((line2) => line2 !== "");
-  const pairs2 = lines3.map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
+  const pairs2 = linesOf(given4).map((text5) => /^([^=]+)=(.*)$/s.exec(text5) ?? [text5, "", text5]);
   return Object.fromEntries(pairs2.map(([, name3 = "", value = ""]) => [name3, value]));
 }
 function problemsOf3(given4) {
@@ -32757,9 +32794,30 @@ function variableReader(settings2, read = readVariablesFile) {
     return known2;
   };
 }
+function environmentsOf(settings2) {
+  const [strongest, ...weaker] = settings2.all("vars_file");
+  if (strongest === void 0) return [{ settings: settings2 }];
+  const files = isList(strongest.value) ? [...new Set(strongest.value)] : [textOf3(strongest.value)];
+  const others2 = weaker.filter(({ value }) => !isList(value));
+  const names7 = files.map((file) => (0, import_node_path4.parse)(file).name);
+  return files.map((file, at2) => {
+    const own2 = settings2.with("vars_file", [{ ...strongest, value: file }, ...others2]);
+    if (files.length === 1) return { settings: own2 };
+    return { name: names7.filter((name3) => name3 === names7[at2]).length > 1 ? file : names7[at2], settings: own2 };
+  });
+}
+function isList(value) {
+  return Array.isArray(value);
+}
 async function readVariables(settings2, contents2) {
+  const [only, ...others2] = environmentsOf(settings2);
+  if (others2.length > 0) {
+    const found2 = `${settings2.origin("vars_file")}: expected one file, found ${others2.length + 1}`;
+    throw new CliError(`${found2}: only sluice validate and sluice plan take several, for an environment each`);
+  }
+  const files = only?.settings.all("vars_file") ?? [];
   const weakestFirst = [
-    ...settings2.all("vars_file").map(({ rank, value }) => ({ rank, read: () => ofFile(textOf3(value), contents2) })),
+    ...files.map(({ rank, value }) => ({ rank, read: () => ofFile(textOf3(value), contents2) })),
     ...settings2.all("vars").map(({ rank, value }) => ({ rank, read: async () => Object.entries(value) }))
   ].toSorted((a, b3) => b3.rank - a.rank);
   const variables = /* @__PURE__ */ new Map();
@@ -32775,10 +32833,11 @@ async function ofFile(file, read) {
   if (problems.length > 0) throw new CliError(problems.join("\n"));
   return entries.map(({ key, text: text5 = "" }) => [key, text5]);
 }
-var import_node_util7;
+var import_node_path4, import_node_util7;
 var init_variables2 = __esm({
   "reconciler/cli/invocation/variables.ts"() {
     "use strict";
+    import_node_path4 = require("node:path");
     import_node_util7 = require("node:util");
     init_cli_error();
     init_resolve_settings();
@@ -32823,7 +32882,7 @@ function keyOf2({ pipeline: { pipeline_id }, reference: { text: text5 }, servers
 function isAllowed({ pipeline: { pipeline_id }, reference: reference2, servers }, permissions) {
   if (permissions !== void 0) return isPermitted(permissions, reference2, { pipeline_id, servers });
   const { scheme, name: name3 } = reference2;
-  return scheme === "env" ? name3.startsWith("SLUICE_SECRET_") : (0, import_node_path4.basename)((0, import_node_path4.dirname)(name3)) === "secrets";
+  return scheme === "env" ? name3.startsWith("SLUICE_SECRET_") : (0, import_node_path5.basename)((0, import_node_path5.dirname)(name3)) === "secrets";
 }
 function refused({ pipeline, path: path2, reference: reference2, servers }, isDefault) {
   const line2 = lineFor(reference2.text, { pipeline_id: pipeline.pipeline_id, servers });
@@ -32841,11 +32900,11 @@ function added({ pipeline, path: path2, reference: reference2, servers }) {
     found: `${printable2(reference2.text)}${towards(servers)}`
   });
 }
-var import_node_path4, allowedByDefault;
+var import_node_path5, allowedByDefault;
 var init_secret_problems = __esm({
   "reconciler/secrets/secret-problems.ts"() {
     "use strict";
-    import_node_path4 = require("node:path");
+    import_node_path5 = require("node:path");
     init_problem();
     init_schemas();
     init_permissions();
@@ -33098,11 +33157,11 @@ function readdirp(root, options = {}) {
     opts.type = type;
   return new ReaddirpStream(opts);
 }
-var import_promises4, import_node_path5, import_node_stream, EntryTypes, defaultOptions2, RECURSIVE_ERROR_CODE, NORMAL_FLOW_ERRORS, ALL_TYPES, DIR_TYPES, FILE_TYPES, isNormalFlowError, wantBigintFsStats, emptyFn, normalizeFilter, ReaddirpStream;
+var import_promises4, import_node_path6, import_node_stream, EntryTypes, defaultOptions2, RECURSIVE_ERROR_CODE, NORMAL_FLOW_ERRORS, ALL_TYPES, DIR_TYPES, FILE_TYPES, isNormalFlowError, wantBigintFsStats, emptyFn, normalizeFilter, ReaddirpStream;
 var init_readdirp = __esm({
   "node_modules/readdirp/index.js"() {
     import_promises4 = require("node:fs/promises");
-    import_node_path5 = require("node:path");
+    import_node_path6 = require("node:path");
     import_node_stream = require("node:stream");
     EntryTypes = {
       FILE_TYPE: "files",
@@ -33201,8 +33260,8 @@ var init_readdirp = __esm({
         this._wantsDir = DIR_TYPES.has(type);
         this._wantsFile = FILE_TYPES.has(type);
         this._wantsEverything = type === EntryTypes.EVERYTHING_TYPE;
-        this._root = (0, import_node_path5.resolve)(root);
-        this._relStart = this._root.endsWith(import_node_path5.sep) ? this._root.length : this._root.length + 1;
+        this._root = (0, import_node_path6.resolve)(root);
+        this._relStart = this._root.endsWith(import_node_path6.sep) ? this._root.length : this._root.length + 1;
         this._isDirent = !opts.alwaysStat;
         this._statsProp = this._isDirent ? "dirent" : "stats";
         this._rdOptions = { encoding: "utf8", withFileTypes: this._isDirent };
@@ -33293,7 +33352,7 @@ var init_readdirp = __esm({
       // Synchronous in dirent mode; returns a promise only when stats are needed.
       _formatEntry(dirent, path2) {
         const basename6 = this._isDirent ? dirent.name : dirent;
-        const fullPath = (0, import_node_path5.join)(path2, basename6);
+        const fullPath = (0, import_node_path6.join)(path2, basename6);
         const entry3 = { path: fullPath.slice(this._relStart), fullPath, basename: basename6 };
         if (this._isDirent) {
           entry3.dirent = dirent;
@@ -33339,7 +33398,7 @@ var init_readdirp = __esm({
           }
           if (entryRealPathStats.isDirectory()) {
             const len2 = entryRealPath.length;
-            if (full.startsWith(entryRealPath) && full[len2] === import_node_path5.sep) {
+            if (full.startsWith(entryRealPath) && full[len2] === import_node_path6.sep) {
               const recursiveError = new Error(`Circular symlink detected: "${full}" points to "${entryRealPath}"`);
               recursiveError.code = RECURSIVE_ERROR_CODE;
               this._onError(recursiveError);
@@ -34889,13 +34948,13 @@ async function identityOf2(path2) {
 function isLink2(path2) {
   return (0, import_node_fs4.lstatSync)(path2, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }
-var import_node_fs4, import_promises7, import_node_path6, lookEvery, longestWait2, FolderWatch;
+var import_node_fs4, import_promises7, import_node_path7, lookEvery, longestWait2, FolderWatch;
 var init_watch = __esm({
   "reconciler/git/folder/watch.ts"() {
     "use strict";
     import_node_fs4 = require("node:fs");
     import_promises7 = require("node:fs/promises");
-    import_node_path6 = require("node:path");
+    import_node_path7 = require("node:path");
     init_chokidar();
     init_limits2();
     init_hidden();
@@ -34931,7 +34990,7 @@ var init_watch = __esm({
       followLinks(targets) {
         const root = this.#root;
         if (root === void 0) return;
-        const hidden3 = targets.map((target) => (0, import_node_path6.dirname)(target)).filter((folder) => this.#isIgnored(root.path, folder));
+        const hidden3 = targets.map((target) => (0, import_node_path7.dirname)(target)).filter((folder) => this.#isIgnored(root.path, folder));
         const fresh = new Set(hidden3);
         for (const folder of fresh) {
           this.#linked.add(folder);
@@ -35004,13 +35063,13 @@ var init_watch = __esm({
       }
       /** Hidden files are not watched, except what links lead to, and the links among them. */
       #isIgnored(root, path2) {
-        const names7 = (0, import_node_path6.relative)(root, path2).split(import_node_path6.sep);
+        const names7 = (0, import_node_path7.relative)(root, path2).split(import_node_path7.sep);
         if (!names7.some((name3) => isHidden2(name3) && !name3.startsWith(".."))) return false;
-        return names7.includes(".git") || !(this.#linked.has(path2) || this.#linked.has((0, import_node_path6.dirname)(path2)) || isLink2(path2));
+        return names7.includes(".git") || !(this.#linked.has(path2) || this.#linked.has((0, import_node_path7.dirname)(path2)) || isLink2(path2));
       }
       #changed(root, event, path2, stats) {
         const isFile2 = isCandidate(path2) || stats?.isSymbolicLink() === true;
-        if (isFile2) this.#options.onMove((0, import_node_path6.relative)(root, path2));
+        if (isFile2) this.#options.onMove((0, import_node_path7.relative)(root, path2));
         if (isFile2 || event === "unlink" || event === "unlinkDir") this.#tell();
       }
       #tell() {
@@ -35115,13 +35174,13 @@ function unreadable2(folder, error2) {
 function said(error2) {
   return error2 instanceof Error ? error2.message : String(error2);
 }
-var import_node_crypto4, import_promises8, import_node_path7, import_promises9, import_node_util8, mostHidden, longestWait3, shareOfSettle, Folder;
+var import_node_crypto4, import_promises8, import_node_path8, import_promises9, import_node_util8, mostHidden, longestWait3, shareOfSettle, Folder;
 var init_folder = __esm({
   "reconciler/git/folder/folder.ts"() {
     "use strict";
     import_node_crypto4 = require("node:crypto");
     import_promises8 = require("node:fs/promises");
-    import_node_path7 = require("node:path");
+    import_node_path8 = require("node:path");
     import_promises9 = require("node:timers/promises");
     import_node_util8 = require("node:util");
     init_limits2();
@@ -35145,7 +35204,7 @@ var init_folder = __esm({
       #watch;
       #last;
       constructor(options) {
-        this.#folder = (0, import_node_path7.resolve)(options.path);
+        this.#folder = (0, import_node_path8.resolve)(options.path);
         this.#limits = options.limits ?? defaultLimits;
         this.#now = options.now ?? (() => performance.now());
         this.#pause = options.pause ?? ((wait2, signal) => (0, import_promises9.setTimeout)(wait2, void 0, { signal }));
@@ -35248,7 +35307,7 @@ var init_folder = __esm({
       }
       async #entries({ root, skipped }, under, isBelowHidden2) {
         try {
-          return await (0, import_promises8.readdir)((0, import_node_path7.join)(root, under), { withFileTypes: true });
+          return await (0, import_promises8.readdir)((0, import_node_path8.join)(root, under), { withFileTypes: true });
         } catch (error2) {
           if (under === "") throw unreadable2(this.#folder, error2);
           if (isBelowHidden2) return [];
@@ -35261,9 +35320,9 @@ var init_folder = __esm({
        * read.
        */
       async #file({ root, skipped }, path2, isLink3, isLeftOut) {
-        const target = await (0, import_promises8.realpath)((0, import_node_path7.join)(root, path2)).catch(() => void 0);
+        const target = await (0, import_promises8.realpath)((0, import_node_path8.join)(root, path2)).catch(() => void 0);
         const facts = target === void 0 ? void 0 : await (0, import_promises8.stat)(target, { bigint: true }).catch(() => void 0);
-        const inside2 = target?.startsWith(root + import_node_path7.sep) ?? false;
+        const inside2 = target?.startsWith(root + import_node_path8.sep) ?? false;
         if (isLink3 && (!inside2 || facts?.isFile() !== true)) {
           skipped.push({
             path: path2,
@@ -37969,7 +38028,7 @@ var require_ms = __commonJS({
       options = options || {};
       var type = typeof val;
       if (type === "string" && val.length > 0) {
-        return parse4(val);
+        return parse5(val);
       } else if (type === "number" && isFinite(val)) {
         return options.long ? fmtLong(val) : fmtShort(val);
       }
@@ -37977,7 +38036,7 @@ var require_ms = __commonJS({
         "val is not a non-empty string or a valid number. val=" + JSON.stringify(val)
       );
     };
-    function parse4(str) {
+    function parse5(str) {
       str = String(str);
       if (str.length > 100) {
         return;
@@ -40279,7 +40338,7 @@ function ls(t2) {
 }
 function hs(t2) {
   const e = t2.trim().replace(/^["']|["']$/g, "");
-  return e && (0, import_node_path9.normalize)(e);
+  return e && (0, import_node_path10.normalize)(e);
 }
 function ps(t2, e) {
   return E2({
@@ -40719,7 +40778,7 @@ function uo({
       }
     };
 }
-var import_file_exists, import_node_child_process, import_debug, import_promise_deferred, import_node_path9, import_node_events2, O2, Ae, A2, at, xe, I2, W2, ft, K2, m, Be, G2, Bt, V2, z2, l2, x2, Fe, mt, Ut, Xe, Ye, Qe, Je, Ft, nn, rn, sn, zt, qt, mn, Ht, Kt, kn, _t, vn, j2, En, Vt, Cn, M2, ot, Pn, Dn, Yt, Bn, Un, Wn, J2, Xn, Yn, Qt, R2, Jt, rr, Ot, sr, or, ir, ar, te, ee2, ne2, ur, se, Z2, dr, ie, gr, yr, wr, br, Tr, kr, _r, vr, Er, Sr, ue, Or, Cr, Ar, Nr, $r, Pr, Lr, jr, Br, Ir, Ur, Gr, fe, Hr, le, Vr, Xr, he, Qr, Jr, Zr, ts, rs, pe, ss, gt, ms, ys, $s, Ps, Us, $t, we, Hs, Ks, be, Qs, nt, ro, wo;
+var import_file_exists, import_node_child_process, import_debug, import_promise_deferred, import_node_path10, import_node_events2, O2, Ae, A2, at, xe, I2, W2, ft, K2, m, Be, G2, Bt, V2, z2, l2, x2, Fe, mt, Ut, Xe, Ye, Qe, Je, Ft, nn, rn, sn, zt, qt, mn, Ht, Kt, kn, _t, vn, j2, En, Vt, Cn, M2, ot, Pn, Dn, Yt, Bn, Un, Wn, J2, Xn, Yn, Qt, R2, Jt, rr, Ot, sr, or, ir, ar, te, ee2, ne2, ur, se, Z2, dr, ie, gr, yr, wr, br, Tr, kr, _r, vr, Er, Sr, ue, Or, Cr, Ar, Nr, $r, Pr, Lr, jr, Br, Ir, Ur, Gr, fe, Hr, le, Vr, Xr, he, Qr, Jr, Zr, ts, rs, pe, ss, gt, ms, ys, $s, Ps, Us, $t, we, Hs, Ks, be, Qs, nt, ro, wo;
 var init_dist3 = __esm({
   "node_modules/simple-git/dist/index.mjs"() {
     init_dist();
@@ -40728,7 +40787,7 @@ var init_dist3 = __esm({
     import_node_child_process = require("node:child_process");
     import_debug = __toESM(require_src(), 1);
     import_promise_deferred = __toESM(require_dist2(), 1);
-    import_node_path9 = require("node:path");
+    import_node_path10 = require("node:path");
     init_dist2();
     import_node_events2 = require("node:events");
     O2 = class extends Error {
@@ -42273,10 +42332,10 @@ ${refused2}`);
 // reconciler/git/object-files.ts
 async function objectFiles(folder) {
   const found2 = /* @__PURE__ */ new Map();
-  const entries = await (0, import_promises12.readdir)((0, import_node_path10.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
+  const entries = await (0, import_promises12.readdir)((0, import_node_path11.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry3 of entries) {
     if (!entry3.isFile()) continue;
-    const path2 = (0, import_node_path10.join)(entry3.parentPath, entry3.name);
+    const path2 = (0, import_node_path11.join)(entry3.parentPath, entry3.name);
     const { size } = await (0, import_promises12.stat)(path2).catch(() => void 0) ?? {};
     if (size !== void 0) found2.set(path2, Math.ceil(size / block) * block);
   }
@@ -42288,12 +42347,12 @@ function bytesOf(files) {
 async function removeNewer(folder, before) {
   for (const path2 of (await objectFiles(folder)).keys()) if (!before.has(path2)) await (0, import_promises12.rm)(path2, { force: true });
 }
-var import_promises12, import_node_path10, block;
+var import_promises12, import_node_path11, block;
 var init_object_files = __esm({
   "reconciler/git/object-files.ts"() {
     "use strict";
     import_promises12 = require("node:fs/promises");
-    import_node_path10 = require("node:path");
+    import_node_path11 = require("node:path");
     block = 4096;
   }
 });
@@ -42322,7 +42381,7 @@ function parseRemote(text5) {
 function plain2(text5) {
   const isFolder2 = !text5.startsWith("file:") && !/^[^/]+:/.test(text5);
   if (!isFolder2 && !text5.startsWith("file:") && !isShortOfSsh(text5)) throw invalid(text5);
-  const url = isFolder2 ? (0, import_node_path11.resolve)(text5) : text5;
+  const url = isFolder2 ? (0, import_node_path12.resolve)(text5) : text5;
   const isHere = isFolder2 || text5.startsWith("file:");
   return { url, display: url, ...isHere && { isFolder: true }, redact: redactor([]) };
 }
@@ -42384,11 +42443,11 @@ function invalid(text5) {
 function hasControl(text5) {
   return new RegExp("\\p{Cc}", "u").test(text5);
 }
-var import_node_path11, redactor, expected2;
+var import_node_path12, redactor, expected2;
 var init_remote = __esm({
   "reconciler/git/remote.ts"() {
     "use strict";
-    import_node_path11 = require("node:path");
+    import_node_path12 = require("node:path");
     init_language();
     init_schemas();
     init_revision();
@@ -42422,12 +42481,12 @@ function essence(output) {
   const lines3 = output.split(/[\r\n]+/).map((line2) => line2.trim()).filter((line2) => line2 !== "" && !idle2.test(line2));
   return oneLine(lines3.slice(-4).join("; ").slice(0, 600));
 }
-var import_node_fs6, import_node_path12, import_promises13, Refusal2, mostBytes2, FetchTooLarge, mostRedirects, longestAddress, lookEvery2, Git, idle2;
+var import_node_fs6, import_node_path13, import_promises13, Refusal2, mostBytes2, FetchTooLarge, mostRedirects, longestAddress, lookEvery2, Git, idle2;
 var init_git = __esm({
   "reconciler/git/git.ts"() {
     "use strict";
     import_node_fs6 = require("node:fs");
-    import_node_path12 = require("node:path");
+    import_node_path13 = require("node:path");
     import_promises13 = require("node:timers/promises");
     init_language();
     init_failure();
@@ -42577,7 +42636,7 @@ var init_git = __esm({
       /** What git printed. Throws what it said where it failed, and why it was ended. */
       async #execute({ folder, args, environment: environment2, isRemote, input, most: most3, before }, signal) {
         if (!(0, import_node_fs6.existsSync)(folder)) throw new Error(`not a git repository: ${folder} does not exist`);
-        const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path12.dirname)((0, import_node_path12.resolve)(folder)) };
+        const env = { ...environment2, GIT_CEILING_DIRECTORIES: (0, import_node_path13.dirname)((0, import_node_path13.resolve)(folder)) };
         if (!isRemote) return runLocally({ folder, args, env, most: most3, input: input ?? "", ...this.#timeouts }, signal);
         const child = new GitProcess(args, folder, env);
         const { silence, total } = this.#timeouts;
@@ -42662,7 +42721,7 @@ async function asCommitted(files, run) {
   const objects = (await run(["rev-parse", "--path-format=absolute", "--git-path", "objects"], "", {})).toString(
     "utf8"
   );
-  const folder = await (0, import_promises14.mkdtemp)((0, import_node_path13.join)((0, import_node_os2.tmpdir)(), "sluice-objects-"));
+  const folder = await (0, import_promises14.mkdtemp)((0, import_node_path14.join)((0, import_node_os2.tmpdir)(), "sluice-objects-"));
   try {
     const variables = { GIT_OBJECT_DIRECTORY: folder, GIT_ALTERNATE_OBJECT_DIRECTORIES: quoted4(objects.trimEnd()) };
     const hashed = await run(["hash-object", "-w", "--stdin-paths"], lines(asked2.map(({ path: path2 }) => path2)), variables);
@@ -42692,13 +42751,13 @@ function lines(texts) {
 function quoted4(path2) {
   return path2.includes(":") ? `"${path2.replaceAll(/["\\]/g, String.raw`\$&`)}"` : path2;
 }
-var import_promises14, import_node_os2, import_node_path13;
+var import_promises14, import_node_os2, import_node_path14;
 var init_clean = __esm({
   "reconciler/work-tree/clean.ts"() {
     "use strict";
     import_promises14 = require("node:fs/promises");
     import_node_os2 = require("node:os");
-    import_node_path13 = require("node:path");
+    import_node_path14 = require("node:path");
   }
 });
 
@@ -42717,11 +42776,11 @@ async function filesNow(top, paths, limits2) {
     top
   );
   const files = [];
-  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises15.readFile)((0, import_node_path14.join)(top, path2)) });
+  for (const path2 of sizes3.keys()) files.push({ path: path2, bytes: await (0, import_promises15.readFile)((0, import_node_path15.join)(top, path2)) });
   return { files, skipped };
 }
 async function lookAt(top, path2, limits2) {
-  const file = (0, import_node_path14.join)(top, path2);
+  const file = (0, import_node_path15.join)(top, path2);
   const found2 = await (0, import_promises15.lstat)(file).catch(() => void 0);
   if (found2 === void 0) return void 0;
   if (found2.isSymbolicLink()) return "a symbolic link, which is not followed: put the file itself here";
@@ -42730,12 +42789,12 @@ async function lookAt(top, path2, limits2) {
   if (await (0, import_promises15.realpath)(file) !== file) return "a file behind a symbolic link, which is not followed";
   return found2.size > limits2.fileBytes ? tooLarge2(found2.size, limits2) : found2.size;
 }
-var import_promises15, import_node_path14;
+var import_promises15, import_node_path15;
 var init_files = __esm({
   "reconciler/work-tree/files.ts"() {
     "use strict";
     import_promises15 = require("node:fs/promises");
-    import_node_path14 = require("node:path");
+    import_node_path15 = require("node:path");
     init_limits2();
     init_tree();
   }
@@ -42751,7 +42810,7 @@ async function nearest3(path2) {
     () => true,
     () => false
   );
-  return isThere2 || (0, import_node_path15.dirname)(path2) === path2 ? path2 : nearest3((0, import_node_path15.dirname)(path2));
+  return isThere2 || (0, import_node_path16.dirname)(path2) === path2 ? path2 : nearest3((0, import_node_path16.dirname)(path2));
 }
 async function topOf(real, folder, environment2, signal) {
   const run = { folder: real, args: ["rev-parse", "--show-toplevel"], input: "", most: mostAnswer, ...timeouts };
@@ -42762,12 +42821,12 @@ async function topOf(real, folder, environment2, signal) {
     throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree: ${said2}`);
   }
 }
-var import_promises16, import_node_path15, mostAnswer, mostContents, linkMode, submoduleMode, timeouts, WorkTree;
+var import_promises16, import_node_path16, mostAnswer, mostContents, linkMode, submoduleMode, timeouts, WorkTree;
 var init_work_tree = __esm({
   "reconciler/work-tree/work-tree.ts"() {
     "use strict";
     import_promises16 = require("node:fs/promises");
-    import_node_path15 = require("node:path");
+    import_node_path16 = require("node:path");
     init_language();
     init_commit();
     init_credentials();
@@ -42807,12 +42866,12 @@ var init_work_tree = __esm({
        */
       static async around(folder, environment2, signal) {
         const none = new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
-        const wanted = (0, import_node_path15.resolve)(folder);
+        const wanted = (0, import_node_path16.resolve)(folder);
         const there = await nearest3(wanted);
         if (!(await (0, import_promises16.stat)(there)).isDirectory()) throw none;
         const real = await (0, import_promises16.realpath)(there);
         const top = await (0, import_promises16.realpath)(await topOf(real, folder, environment2, signal));
-        const under = (0, import_node_path15.relative)(top, (0, import_node_path15.join)(real, (0, import_node_path15.relative)(there, wanted))).split(import_node_path15.sep).join("/");
+        const under = (0, import_node_path16.relative)(top, (0, import_node_path16.join)(real, (0, import_node_path16.relative)(there, wanted))).split(import_node_path16.sep).join("/");
         const made3 = new _WorkTree(top, under || ".", environment2, signal);
         if (there !== wanted && (await made3.#listed()).length === 0) throw none;
         return made3;
@@ -42921,13 +42980,13 @@ var init_work_tree = __esm({
        * is a link today may have been a file then, so the name counts, and not where it leads.
        */
       async textAt(commit, file) {
-        const folder = (0, import_node_path15.dirname)((0, import_node_path15.resolve)(file));
-        const path2 = (0, import_node_path15.relative)(this.top, (0, import_node_path15.join)(await (0, import_promises16.realpath)(folder).catch(() => folder), (0, import_node_path15.basename)(file)));
-        if (path2.startsWith("..") || (0, import_node_path15.isAbsolute)(path2)) return void 0;
+        const folder = (0, import_node_path16.dirname)((0, import_node_path16.resolve)(file));
+        const path2 = (0, import_node_path16.relative)(this.top, (0, import_node_path16.join)(await (0, import_promises16.realpath)(folder).catch(() => folder), (0, import_node_path16.basename)(file)));
+        if (path2.startsWith("..") || (0, import_node_path16.isAbsolute)(path2)) return void 0;
         const args = ["ls-tree", "-z", "--full-tree", commit, "--", `:(literal)${path2}`];
         const listing = await this.#git.text(this.top, args, this.#signal);
         if (!/^100\d+ blob /.test(listing)) return void 0;
-        return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path15.sep).join("/")}`], this.#signal);
+        return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path2.split(import_node_path16.sep).join("/")}`], this.#signal);
       }
       /** The one line that git answers; undefined where it fails. */
       async #line(...args) {
@@ -42956,26 +43015,6 @@ async function comparedFiles(tree, base, head) {
 }
 var init_compared_files = __esm({
   "reconciler/cli/files/compared-files.ts"() {
-    "use strict";
-  }
-});
-
-// reconciler/plan/render/words.ts
-function listed3(things) {
-  return things.length < 2 ? things.join("") : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
-}
-function counted2(count, one2, several = `${one2}s`) {
-  return count === 0 ? "" : `${count} ${count === 1 ? one2 : several}`;
-}
-function someOf(things, most3 = 5) {
-  const more = things.length > most3 ? ` and ${things.length - most3} more` : "";
-  return `${things.slice(0, most3).join(", ")}${more}`;
-}
-function firstOf2([first3 = "", ...others2]) {
-  return others2.length === 0 ? first3 : `${first3} and ${others2.length} more`;
-}
-var init_words = __esm({
-  "reconciler/plan/render/words.ts"() {
     "use strict";
   }
 });
@@ -44061,10 +44100,11 @@ var init_report = __esm({
 });
 
 // reconciler/preview/text.ts
-function summaryOf({ base, head, counts: counts2, errors }) {
+function summaryOf({ environment: environment2, base, head, counts: counts2, errors }) {
   const kinds4 = Object.entries(counts2).map(([kind2, count]) => `${count} ${kind2}`);
   const found2 = [...kinds4, ...errors.length > 0 ? [counted2(errors.length, "error")] : []];
-  return `${nameOf4(base)} to ${nameOf4(head)}: ${found2.length === 0 ? "no pipelines" : found2.join(", ")}`;
+  const where = environment2 === void 0 ? "" : `${environment2}: `;
+  return `${where}${nameOf4(base)} to ${nameOf4(head)}: ${found2.length === 0 ? "no pipelines" : found2.join(", ")}`;
 }
 function nameOf4({ name: name3, commit }) {
   if (commit === void 0) return name3;
@@ -44191,10 +44231,22 @@ var init_details = __esm({
 });
 
 // reconciler/preview/markdown.ts
-function markdownOf(report) {
+function markdownOf(...reports2) {
+  let text5 = marker;
+  for (const [at2, report] of reports2.entries()) {
+    const room = Math.floor((longestComment - text5.length) / (reports2.length - at2));
+    text5 += `
+
+${sectionOf(report, room - "\n\n\n".length)}`;
+  }
+  return `${text5}
+`;
+}
+function sectionOf(report, most3) {
   const changes = report.changes.toSorted((a, b3) => levels.indexOf(b3.level) - levels.indexOf(a.level));
-  const comment2 = new Comment(longestComment - lastSentence);
-  comment2.add([marker, `### Sluice: ${inline(summaryOf(report))}`, verdictOf(report)]);
+  const comment2 = new Comment(most3 - lastSentence);
+  const [longestTable, longestList] = [Math.floor(most3 / 3), Math.floor(most3 / 10)];
+  comment2.add([`### Sluice: ${inline(summaryOf(report))}`, verdictOf(report)]);
   const rows = changes.map(rowOf);
   if (rows.length > 0) comment2.add([["| | pipeline | change | what it costs |", "| - | - | - | - |"].join("\n")]);
   comment2.count("row", rows, comment2.addWithin(longestTable, rows, "\n"));
@@ -44218,7 +44270,7 @@ function rowOf(change) {
   const cell = said2.length > longestCell ? `${said2.slice(0, longestCell)}…` : said2;
   return `| ${signOf(change)} | ${code(pipeline_id)} | ${whatOf(change)} | ${inline(cell)} |`;
 }
-var marker, longestTable, longestList, lastSentence, longestCell, verdicts, Comment;
+var marker, lastSentence, longestCell, verdicts, Comment;
 var init_markdown2 = __esm({
   "reconciler/preview/markdown.ts"() {
     "use strict";
@@ -44230,7 +44282,6 @@ var init_markdown2 = __esm({
     init_escape();
     init_text2();
     marker = "<!-- sluice-plan -->";
-    [longestTable, longestList] = [2e4, 6e3];
     [lastSentence, longestCell] = [400, 300];
     verdicts = {
       none: "Nothing that runs changes.",
@@ -44250,13 +44301,11 @@ var init_markdown2 = __esm({
       }
       /** The text, with a sentence about what was left out. */
       get text() {
-        if (this.#left.length === 0) return `${this.#text}
-`;
+        if (this.#left.length === 0) return this.#text;
         const what = `Left out, since a comment has room for ${longestComment} characters: ${this.#left.join(", ")}.`;
         return `${this.#text}
 
-${what} \`sluice plan\` prints all.
-`;
+${what} \`sluice plan\` prints all.`;
       }
       /** Paragraphs that are always there. */
       add(paragraphs) {
@@ -44479,7 +44528,7 @@ var init_rest = __esm({
 
 // reconciler/secrets/file-and-env.ts
 async function content(reference2, path2) {
-  if (!(0, import_node_path16.isAbsolute)(path2)) throw notFound(reference2, "names a relative path", "write the path from the root");
+  if (!(0, import_node_path17.isAbsolute)(path2)) throw notFound(reference2, "names a relative path", "write the path from the root");
   let file;
   try {
     file = await (0, import_promises18.open)(path2, import_node_fs7.constants.O_RDONLY | import_node_fs7.constants.O_NONBLOCK);
@@ -44518,13 +44567,13 @@ function textOf5(reference2, bytes2) {
 function notFound(reference2, what, wayOut2) {
   return new EngineError("SECRET_NOT_FOUND", `secret ${reference2} ${what}: ${wayOut2}`, { details: { reference: reference2 } });
 }
-var import_node_fs7, import_promises18, import_node_path16, fileBytes, FileAndEnvSecrets;
+var import_node_fs7, import_promises18, import_node_path17, fileBytes, FileAndEnvSecrets;
 var init_file_and_env = __esm({
   "reconciler/secrets/file-and-env.ts"() {
     "use strict";
     import_node_fs7 = require("node:fs");
     import_promises18 = require("node:fs/promises");
-    import_node_path16 = require("node:path");
+    import_node_path17 = require("node:path");
     init_language();
     init_schemas();
     fileBytes = 64 * 1024;
@@ -44687,7 +44736,28 @@ var init_live_server = __esm({
 });
 
 // reconciler/cli/files/plan.ts
-async function planned2({ settings: settings2, env, progress: progress2 }, path2, withTests2 = (preview) => Promise.resolve(preview)) {
+function warningsOf(plans) {
+  return [...new Set(plans.flatMap(({ warning: warning2 }) => warning2 ?? []))];
+}
+function oneOrAll(all) {
+  return all.length === 1 ? all[0] : all;
+}
+async function planned2(invocation, path2, withTests2 = (preview) => Promise.resolve(preview)) {
+  const { settings: settings2 } = invocation;
+  const environments = environmentsOf(settings2);
+  if (environments.length > 1 && settings2.optional("plan_server") !== void 0) {
+    const found2 = `${settings2.origin("vars_file")}: expected one file, found ${environments.length}`;
+    throw new CliError(`${found2}: a server has the values of one environment`);
+  }
+  const plans = [];
+  for (const { name: name3, settings: own2 } of environments) {
+    const { report, saved, ...rest } = await plannedIn({ ...invocation, settings: own2 }, path2, withTests2);
+    const environment2 = name3 === void 0 ? {} : { environment: name3 };
+    plans.push({ report: { ...environment2, ...report }, saved: { ...environment2, ...saved }, ...rest });
+  }
+  return plans;
+}
+async function plannedIn({ settings: settings2, env, progress: progress2 }, path2, withTests2) {
   const [from, server] = [settings2.optional("plan_base"), settings2.optional("plan_server")];
   if (from !== void 0 && server !== void 0) throw new CliError("expected --base REF or --server URL, found both");
   const signal = AbortSignal.timeout(longest8);
@@ -44782,7 +44852,7 @@ async function sinceBaseIn(folder, ref, { settings: settings2, env }) {
   const { base, head } = await comparedFiles(tree, ref, void 0);
   const [before, after] = await loadedSides(settings2, tree, [base, head], signal);
   const { notes, changes } = previewOf(before, after, anyNumber);
-  const shown6 = (file) => (0, import_node_path17.join)(folder, (0, import_node_path17.relative)(tree.under, file));
+  const shown6 = (file) => (0, import_node_path18.join)(folder, (0, import_node_path18.relative)(tree.under, file));
   const moves2 = notes.flatMap((note) => note.code === "FileMoved" ? [note.facts] : []);
   const found2 = [
     ...moves2.map(({ pipeline_id, from }) => moved4(pipeline_id, after, shown6, from)),
@@ -44832,12 +44902,12 @@ function idChanged2({ change }, { desired }, shown6) {
     )
   ];
 }
-var import_promises19, import_node_path17, longest9, anyNumber;
+var import_promises19, import_node_path18, longest9, anyNumber;
 var init_since_base = __esm({
   "reconciler/cli/files/since-base.ts"() {
     "use strict";
     import_promises19 = require("node:fs/promises");
-    import_node_path17 = require("node:path");
+    import_node_path18 = require("node:path");
     init_load();
     init_problem();
     init_budget2();
@@ -44856,7 +44926,7 @@ init_terminal();
 
 // reconciler/cli/action/check.ts
 var import_promises24 = require("node:fs/promises");
-var import_node_path22 = require("node:path");
+var import_node_path23 = require("node:path");
 
 // reconciler/cli/files/validation.ts
 init_load();
@@ -45083,6 +45153,7 @@ function oneDocument(second) {
 }
 
 // reconciler/cli/files/validation.ts
+init_words();
 init_check2();
 init_orphaned_tests();
 init_cli_error();
@@ -45093,7 +45164,7 @@ init_secret_problems();
 // reconciler/cli/files/pipeline-files.ts
 var import_node_fs5 = require("node:fs");
 var import_promises10 = require("node:fs/promises");
-var import_node_path8 = require("node:path");
+var import_node_path9 = require("node:path");
 init_ignore();
 init_load();
 init_limits();
@@ -45117,7 +45188,7 @@ async function pipelineFiles(paths) {
       continue;
     }
     const found2 = isOne2 ? [await singleFile(path2)] : await filesOfFolder(path2, left);
-    for (const file of found2) files.set((0, import_node_path8.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
+    for (const file of found2) files.set((0, import_node_path9.resolve)(file.path), { path: nameOf2(file), bytes: file.bytes });
     if (isOne2) named7.add(path2);
   }
   return { files: [...files.values()], named: named7, ...left };
@@ -45159,13 +45230,13 @@ async function filesOfFolder(folder, { unread: unread2, tests }) {
   const { Folder: Folder2 } = await Promise.resolve().then(() => (init_folder(), folder_exports));
   const revision = await new Folder2({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
   const links = await linksIn(folder, revision.files);
-  for (const path2 of links) unread2.push({ path: (0, import_node_path8.join)(folder, path2), reason: ofGit });
+  for (const path2 of links) unread2.push({ path: (0, import_node_path9.join)(folder, path2), reason: ofGit });
   const files = withoutIgnored(revision.files).filter(({ path: path2 }) => !links.has(path2));
-  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path8.join)(folder, path2));
-  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes: bytes2 }) => ({ path: (0, import_node_path8.join)(folder, path2), below: path2, bytes: bytes2 }));
+  for (const { path: path2 } of files) if (isTestFile(path2)) tests.push((0, import_node_path9.join)(folder, path2));
+  const found2 = files.filter(({ path: path2 }) => isPipelineFile(path2)).map(({ path: path2, bytes: bytes2 }) => ({ path: (0, import_node_path9.join)(folder, path2), below: path2, bytes: bytes2 }));
   for (const one2 of revision.skipped.filter(isOurs)) {
     const below = one2.path;
-    const path2 = (0, import_node_path8.join)(folder, below);
+    const path2 = (0, import_node_path9.join)(folder, below);
     const bytes2 = isPipelineFile(below) ? await readAtMost(path2, maxFileBytes + 1).catch(() => nothing2) : nothing2;
     if (bytes2.length > maxFileBytes) found2.push({ path: path2, below, bytes: bytes2 });
     else unread2.push({ ...one2, path: path2 });
@@ -45181,12 +45252,12 @@ async function linksIn(folder, files) {
   const real = await (0, import_promises10.realpath)(folder);
   if (await workTreeOf(real) === void 0) return /* @__PURE__ */ new Set();
   const found2 = await Promise.all(
-    files.map(async ({ path: path2 }) => await (0, import_promises10.realpath)((0, import_node_path8.join)(real, path2)) === (0, import_node_path8.join)(real, path2) ? [] : [path2])
+    files.map(async ({ path: path2 }) => await (0, import_promises10.realpath)((0, import_node_path9.join)(real, path2)) === (0, import_node_path9.join)(real, path2) ? [] : [path2])
   );
   return new Set(found2.flat());
 }
 async function singleFile(path2, target = path2) {
-  const below = (0, import_node_path8.basename)(path2);
+  const below = (0, import_node_path9.basename)(path2);
   if (!isPipelineFile(below)) {
     throw new CliError(
       `${path2}: expected a pipeline file: *.yaml, *.yml or *.json, neither hidden, nor sluice.yaml, nor tests (*.test.yaml)`
@@ -45220,31 +45291,49 @@ async function readAtMost(path2, limit2) {
 // reconciler/cli/files/validation.ts
 async function validationOf({ settings: settings2, env, progress: progress2 }, paths, ask = async () => []) {
   const { files, named: named7, unread: unread2, tests } = await pipelineFiles(paths);
-  const variables = await variableReader(settings2)();
   const alone = await testsAlone(tests);
   const read = await testProblems(tests.filter((path2) => !alone.includes(path2)));
   const ofTests = [...alone.map(orphanedTest), ...read];
   const onFile = (index) => progress2.step(`${index} of ${files.length} files`);
-  const found2 = review(files, named7, variables, onFile);
   const ref = settings2.optional("validate_base");
-  const base = ref === void 0 ? void 0 : await readBase(ref, paths, { settings: settings2, env });
   const permissions = permissionsGiven(settings2);
-  const ofFiles = [...found2.problems, ...secretProblems(found2.pipelines, permissions, base?.pipelines)];
-  const news = base === void 0 ? ofFiles : without2(ofFiles, [...base.problems, ...secretProblems(base.pipelines, permissions)]);
-  const others2 = [...ofTests, ...base?.moved ?? [], ...await ask(found2.pipelines)];
-  const problems = [...news, ...others2].toSorted(byPlace);
+  const all = [];
+  for (const { name: name3 = "", settings: own2 } of environmentsOf(settings2)) {
+    const found2 = review(files, named7, await variableReader(own2)(), onFile);
+    const base = ref === void 0 ? void 0 : await readBase(ref, paths, { settings: own2, env });
+    const ofFiles = [...found2.problems, ...secretProblems(found2.pipelines, permissions, base?.pipelines)];
+    const ofBase = base === void 0 ? [] : [...base.problems, ...secretProblems(base.pipelines, permissions)];
+    const { news, known: known3 } = bySide(ofFiles, ofBase);
+    all.push({ name: name3, news: [...news, ...base?.moved ?? [], ...await ask(found2.pipelines)], known: known3 });
+  }
+  const problems = [...ofTests, ...joined(all, "news")].toSorted(byPlace);
   if (files.length + tests.length + unread2.length + problems.length === 0) throw nothingIn(paths);
   const excerpts = excerptsOf(files, problems);
-  const known2 = ofFiles.length - news.length;
+  const known2 = joined(all, "known").length;
   const report = { problems, files: files.map(({ path: path2 }) => path2), root: process.cwd(), excerpts, unread: unread2 };
   return ref === void 0 || known2 === 0 ? report : { ...report, known: { count: known2, base: ref } };
+}
+function joined(all, kind2) {
+  if (all.length === 1) return all[0][kind2];
+  const found2 = /* @__PURE__ */ new Map();
+  for (const { name: name3, [kind2]: problems } of all) {
+    for (const one2 of problems) {
+      const key = JSON.stringify([keyOf3(one2), one2.line, one2.column]);
+      const names7 = found2.get(key)?.names ?? /* @__PURE__ */ new Set();
+      found2.set(key, { one: one2, names: names7.add(name3) });
+    }
+  }
+  return [...found2.values()].map(
+    ({ one: one2, names: names7 }) => names7.size === all.length ? one2 : { ...one2, message: `${one2.message}, in ${listed3([...names7])}` }
+  );
 }
 function keyOf3({ code: code18, file, message }) {
   return JSON.stringify([code18, file, message]);
 }
-function without2(problems, base) {
-  const known2 = new Set(base.map(keyOf3));
-  return problems.filter((one2) => one2.severity === "error" || !known2.has(keyOf3(one2)));
+function bySide(problems, base) {
+  const before = new Set(base.map(keyOf3));
+  const isKnown = (one2) => one2.severity !== "error" && before.has(keyOf3(one2));
+  return { news: problems.filter((one2) => !isKnown(one2)), known: problems.filter(isKnown) };
 }
 function nothingIn(paths) {
   const where = foldersText(paths);
@@ -45284,7 +45373,7 @@ init_cli_error();
 
 // reconciler/cli/invocation/default-config.ts
 var import_promises20 = require("node:fs/promises");
-var import_node_path18 = require("node:path");
+var import_node_path19 = require("node:path");
 init_cli_error();
 init_settings_file();
 init_settings_table();
@@ -45314,16 +45403,17 @@ async function concerns(command2) {
 }
 async function inside(tree, entries) {
   for (const { key, value, valueAt } of entries) {
-    if (key !== "vars_file" || typeof value !== "string") continue;
-    if (await leadsInto(tree, value)) continue;
-    throw new CliError(
-      `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`
-    );
+    for (const file of key === "vars_file" ? [value].flat() : []) {
+      if (typeof file !== "string" || await leadsInto(tree, file)) continue;
+      throw new CliError(
+        `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`
+      );
+    }
   }
   return entries;
 }
 async function leadsInto(tree, path2) {
-  return isWithin(tree, await (0, import_promises20.realpath)(path2).catch(() => (0, import_node_path18.resolve)(path2)));
+  return isWithin(tree, await (0, import_promises20.realpath)(path2).catch(() => (0, import_node_path19.resolve)(path2)));
 }
 
 // reconciler/cli/invocation/progress.ts
@@ -45363,8 +45453,10 @@ var Progress = class {
 
 // reconciler/cli/action/check.ts
 init_resolve_settings();
+init_settings();
 init_terminal();
 init_revision();
+init_level();
 init_markdown2();
 init_report();
 
@@ -45591,7 +45683,7 @@ init_work_tree();
 init_yaml_document();
 
 // reconciler/validate/formats/report.ts
-var import_node_path19 = require("node:path");
+var import_node_path20 = require("node:path");
 var severities2 = ["error", "warning", "info"];
 function worstFirst(problems) {
   return severities2.flatMap((one2) => ofSeverity(problems, one2));
@@ -45616,9 +45708,9 @@ function number4(count, what) {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 function pathFrom(root, file) {
-  if (root === void 0 || !(0, import_node_path19.isAbsolute)(file)) return file;
-  const below = (0, import_node_path19.relative)(root, file);
-  return below.startsWith("..") || (0, import_node_path19.isAbsolute)(below) ? file : below;
+  if (root === void 0 || !(0, import_node_path20.isAbsolute)(file)) return file;
+  const below = (0, import_node_path20.relative)(root, file);
+  return below.startsWith("..") || (0, import_node_path20.isAbsolute)(below) ? file : below;
 }
 
 // reconciler/validate/formats/github.ts
@@ -45756,7 +45848,7 @@ function testCase(report, file, problems) {
   return [
     `${start}>`,
     ...failure(report, errors),
-    ...others2.length === 0 ? [] : [`      <system-out>${linesOf(report, others2)}</system-out>`],
+    ...others2.length === 0 ? [] : [`      <system-out>${linesOf2(report, others2)}</system-out>`],
     "    </testcase>"
   ].join("\n");
 }
@@ -45765,9 +45857,9 @@ function failure(report, errors) {
   if (first3 === void 0) return [];
   const more = errors.length === 1 ? "" : ` (and ${errors.length - 1} more)`;
   const message = xml(`${first3.code}: ${withSuggestion(first3)}${more}`);
-  return [`      <failure type="${first3.code}" message="${message}">${linesOf(report, errors)}</failure>`];
+  return [`      <failure type="${first3.code}" message="${message}">${linesOf2(report, errors)}</failure>`];
 }
-function linesOf({ excerpts }, problems) {
+function linesOf2({ excerpts }, problems) {
   return xml(problems.flatMap((one2) => [textLine(one2), ...excerptLines(excerpts?.get(one2))]).join("\n"));
 }
 
@@ -45821,7 +45913,7 @@ function fenced2(lines3) {
 }
 
 // reconciler/validate/formats/sarif.ts
-var import_node_path20 = require("node:path");
+var import_node_path21 = require("node:path");
 var import_node_url = require("node:url");
 
 // package.json
@@ -45990,7 +46082,7 @@ function result(problem2, root, fingerprints) {
 }
 function uriOf(path2) {
   const whole4 = path2.replaceAll(new RegExp("\\p{Surrogate}", "gu"), "�");
-  return (0, import_node_path20.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
+  return (0, import_node_path21.isAbsolute)(whole4) ? (0, import_node_url.pathToFileURL)(whole4).href : whole4.split("/").map(encodeURIComponent).join("/");
 }
 function messageText(problem2) {
   return withSuggestion(problem2).replaceAll("](", "] (");
@@ -46024,7 +46116,7 @@ var BadInput = class extends Error {
   name = "BadInput";
 };
 function inputsOf(env) {
-  const [base, vars, failOn] = [optional(env, "base"), optional(env, "vars"), optional(env, "fail-on")];
+  const [base, failOn] = [optional(env, "base"), optional(env, "fail-on")];
   const [maxDeletions, sarif, token5] = [
     optional(env, "max-deletions"),
     optional(env, "sarif"),
@@ -46032,12 +46124,12 @@ function inputsOf(env) {
   ];
   return {
     path: optional(env, "path") ?? ".",
+    vars: lines2(optional(env, "vars")),
     references: lines2(optional(env, "references")),
     isCommented: isSet(env, "comment", true),
     isUploaded: isSet(env, "upload-sarif", false),
     isTested: isSet(env, "test", false),
     ...base !== void 0 && { base },
-    ...vars !== void 0 && { vars },
     ...failOn !== void 0 && { failOn },
     ...maxDeletions !== void 0 && { maxDeletions },
     ...sarif !== void 0 && { sarif },
@@ -46111,7 +46203,7 @@ function annotationAt(kind2, { file, line: line2 }, text5) {
 // reconciler/cli/action/tests.ts
 var import_node_child_process3 = require("node:child_process");
 var import_promises23 = require("node:fs/promises");
-var import_node_path21 = require("node:path");
+var import_node_path22 = require("node:path");
 
 // reconciler/pipeline-tests/outcome.ts
 function counted3(count, noun) {
@@ -46125,17 +46217,26 @@ init_terminal();
 var [longest10, mostPrinted] = [15 * 6e4, 64 * 1024 * 1024];
 var passedOn2 = ["PATH", "HOME", "TMPDIR", "TEMP", "RUNNER_TEMP", "LANG", "CI", "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY"];
 async function tested(job, { path: path2, vars }, runner) {
+  const [sum3, wrong] = [{ passed: 0, failed: 0 }, []];
+  for (const file of vars.length > 1 ? vars : [void 0]) {
+    const where = file === void 0 ? "" : ` with ${file}`;
+    const { passed, failed, tests } = await testedWith(job, path2, file === void 0 ? vars : [file]);
+    job.terminal.out(printable(`${counted3(tests.length, "test")}${where}: ${passed} passed, ${failed} failed`));
+    const failing = tests.filter(({ status }) => status !== "passed");
+    for (const one2 of failing) job.terminal.out(annotationAt("error", one2, `${one2.name}${where}: ${reasonOf3(one2)}`));
+    wrong.push(...failing.map((one2) => ({ ...one2, name: `${one2.name}${where}` })));
+    sum3.passed += passed;
+    sum3.failed += failed;
+  }
+  await runner.output({ "tests-passed": sum3.passed, "tests-failed": sum3.failed });
+  if (wrong.length > 0) await runner.summarise([summaryOf2(wrong)]);
+  return sum3.failed === 0;
+}
+async function testedWith(job, path2, vars) {
   const { said: said2, error: error2 } = await ranSluice(job, ["test", path2], vars);
   const report = reportIn(said2);
-  if (report === void 0)
-    throw new CliError(`sluice test: ${printable(error2.trim() || "expected a report, found none")}`);
-  const { passed, failed, tests } = report;
-  job.terminal.out(`${counted3(tests.length, "test")}: ${passed} passed, ${failed} failed`);
-  const wrong = tests.filter(({ status }) => status !== "passed");
-  for (const one2 of wrong) job.terminal.out(annotationAt("error", one2, `${one2.name}: ${reasonOf3(one2)}`));
-  await runner.output({ "tests-passed": passed, "tests-failed": failed });
-  if (wrong.length > 0) await runner.summarise([summaryOf2(wrong)]);
-  return failed === 0;
+  if (report !== void 0) return report;
+  throw new CliError(`sluice test: ${printable(error2.trim() || "expected a report, found none")}`);
 }
 async function withTests(job, { path: path2, vars }, base, preview) {
   if (!preview.changes.some(({ sides }) => sides !== void 0)) return preview;
@@ -46155,12 +46256,12 @@ async function withTests(job, { path: path2, vars }, base, preview) {
 }
 async function ranSluice({ env, terminal }, command2, vars) {
   const own2 = Object.fromEntries(passedOn2.flatMap((name3) => env[name3] === void 0 ? [] : [[name3, env[name3]]]));
-  const program = await installed((0, import_node_path21.join)((0, import_node_path21.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
-  const given4 = vars === void 0 ? [] : ["--vars", vars];
+  const program = await installed((0, import_node_path22.join)((0, import_node_path22.dirname)(process.argv[1] ?? "."), "../../.."), own2, terminal);
+  const given4 = vars.flatMap((file) => ["--vars", file]);
   return ran("node", [program, ...command2, "--format", "json", ...given4], { env: own2 });
 }
 async function installed(root, env, terminal) {
-  const program = (0, import_node_path21.join)(root, "dist/sluice.js");
+  const program = (0, import_node_path22.join)(root, "dist/sluice.js");
   if (await isThere(program)) return program;
   terminal.out("Installing Sluice with chDB, for its tests.");
   const { error: error2 } = await ran("npm", ["ci", "--no-audit", "--no-fund"], { env, cwd: root });
@@ -46263,19 +46364,26 @@ async function compared3(job, inputs, base, runner) {
     return true;
   }
   const settings2 = await settingsOf2("plan", job, inputs, base);
-  const tests = inputs.isTested ? (preview) => withTests(job, inputs, base, preview) : void 0;
-  const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env, progress }, inputs.path, tests);
-  if (warning2 !== void 0) job.terminal.out(annotation2("warning", printable(warning2)));
-  const comment2 = markdownOf(report);
-  const file = (0, import_node_path22.join)(runner.folder, planFile);
-  await (0, import_promises24.writeFile)(file, `${JSON.stringify(report, void 0, 2)}
+  const tests = (preview, _files, given4) => withTests(job, { ...inputs, vars: varsIn(given4) }, base, preview);
+  const of = { settings: settings2, env: job.env, progress };
+  const plans = await planned2(of, inputs.path, inputs.isTested ? tests : void 0);
+  for (const warning2 of warningsOf(plans)) job.terminal.out(annotation2("warning", printable(warning2)));
+  const reports2 = plans.map(({ report }) => report);
+  const comment2 = markdownOf(...reports2);
+  const file = (0, import_node_path23.join)(runner.folder, planFile);
+  await (0, import_promises24.writeFile)(file, `${JSON.stringify(oneOrAll(reports2), void 0, 2)}
 `);
-  await runner.output({ level: report.level, changes: report.changes.length, "plan-file": file });
+  const changed = new Set(reports2.flatMap(({ changes }) => changes.map(({ pipeline_id }) => pipeline_id)));
+  const level = gravest(reports2, []);
+  await runner.output({ level, changes: changed.size, "plan-file": file });
   await runner.summarise([comment2]);
-  if (inputs.isCommented) await commented(job, inputs, report, comment2, runner);
-  const isHarmless = exitCodeOf(report, settings2.text("fail_on")) !== 1;
-  if (!isHarmless) job.terminal.out(annotation2("error", refusalOf(report, settings2.text("fail_on"))));
+  if (inputs.isCommented) await commented(job, inputs, level, comment2, runner);
+  const isHarmless = exitCodeOf({ level }, settings2.text("fail_on")) !== 1;
+  if (!isHarmless) job.terminal.out(annotation2("error", refusalOf(level, settings2.text("fail_on"))));
   return isHarmless;
+}
+function varsIn({ settings: settings2 }) {
+  return settings2.all("vars_file").flatMap(({ rank, value }) => rank === 0 ? [textOf3(value)] : []);
 }
 async function baseOf({ env }, path2) {
   const { base, branch, head } = await jobEvent(env);
@@ -46285,11 +46393,11 @@ async function baseOf({ env }, path2) {
   const remote2 = `origin/${branch}`;
   return merged ?? (await tree.has(remote2) ? remote2 : base);
 }
-async function commented({ env, terminal }, { token: token5 }, report, text5, runner) {
+async function commented({ env, terminal }, { token: token5 }, level, text5, runner) {
   try {
     const comments = token5 === void 0 ? void 0 : await commentsOfJob(env, token5);
     if (comments === void 0) return;
-    const { address } = await placeComment(comments, text5, report.level !== "none");
+    const { address } = await placeComment(comments, text5, level !== "none");
     if (address !== void 0) await runner.output({ "comment-url": address });
   } catch (error2) {
     if (!(error2 instanceof RestError)) throw error2;
@@ -46300,12 +46408,12 @@ async function commented({ env, terminal }, { token: token5 }, report, text5, ru
     );
   }
 }
-function refusalOf({ level }, limit2) {
+function refusalOf(level, limit2) {
   return `This change is of the level ${level}, and the input fail-on is ${limit2}: the summary of this job says which pipeline and why.`;
 }
 async function settingsOf2(command2, { env, terminal }, { vars, references: references2, failOn, maxDeletions }, base) {
   const flags = {
-    ...vars !== void 0 && { vars_file: vars },
+    ...vars.length > 0 && { vars_file: vars },
     ...references2.length > 0 && { references: references2 },
     ...command2 === "validate" && base !== void 0 && { validate_base: base },
     ...command2 === "plan" && {

@@ -1,17 +1,17 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isValid, type Validation, validationOf, withUnread } from "../files/validation.ts";
-import { planned, type WithTests } from "../files/plan.ts";
+import { oneOrAll, planned, warningsOf, type WithTests } from "../files/plan.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { readDefaultConfig } from "../invocation/default-config.ts";
 import { Progress } from "../invocation/progress.ts";
 import { type SettingOrigins, resolveSettings } from "../invocation/resolve-settings.ts";
-import type { Settings } from "../invocation/settings.ts";
+import { type Settings, textOf } from "../invocation/settings.ts";
 import { printable, printableLines, type Terminal } from "../invocation/terminal.ts";
 import { SourceError } from "../../git/revision.ts";
-import type { Level } from "../../plan/level.ts";
+import { gravest, type Level } from "../../plan/level.ts";
 import { markdownOf } from "../../preview/markdown.ts";
-import { exitCodeOf, type PlanReport } from "../../preview/report.ts";
+import { exitCodeOf } from "../../preview/report.ts";
 import { placeComment } from "../../pull-request/comments.ts";
 import { githubRest, uploadSarif } from "../../pull-request/github.ts";
 import { commentsOfJob, githubRepository, jobEvent, UnknownJob } from "../../pull-request/host.ts";
@@ -96,18 +96,28 @@ async function compared(job: Job, inputs: Inputs, base: string | undefined, runn
     return true;
   }
   const settings = await settingsOf("plan", job, inputs, base);
-  const tests: WithTests | undefined = inputs.isTested ? (preview) => withTests(job, inputs, base, preview) : undefined;
-  const { report, warning } = await planned({ settings, env: job.env, progress }, inputs.path, tests);
-  if (warning !== undefined) job.terminal.out(annotation("warning", printable(warning)));
-  const comment = markdownOf(report);
+  const tests: WithTests = (preview, _files, given) =>
+    withTests(job, { ...inputs, vars: varsIn(given) }, base, preview);
+  const of = { settings, env: job.env, progress };
+  const plans = await planned(of, inputs.path, inputs.isTested ? tests : undefined);
+  for (const warning of warningsOf(plans)) job.terminal.out(annotation("warning", printable(warning)));
+  const reports = plans.map(({ report }) => report);
+  const comment = markdownOf(...reports);
   const file = join(runner.folder, planFile);
-  await writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`);
-  await runner.output({ level: report.level, changes: report.changes.length, "plan-file": file });
+  await writeFile(file, `${JSON.stringify(oneOrAll(reports), undefined, 2)}\n`);
+  const changed = new Set(reports.flatMap(({ changes }) => changes.map(({ pipeline_id }) => pipeline_id)));
+  const level = gravest(reports, []);
+  await runner.output({ level, changes: changed.size, "plan-file": file });
   await runner.summarise([comment]);
-  if (inputs.isCommented) await commented(job, inputs, report, comment, runner);
-  const isHarmless = exitCodeOf(report, settings.text("fail_on") as Level) !== 1;
-  if (!isHarmless) job.terminal.out(annotation("error", refusalOf(report, settings.text("fail_on"))));
+  if (inputs.isCommented) await commented(job, inputs, level, comment, runner);
+  const isHarmless = exitCodeOf({ level }, settings.text("fail_on") as Level) !== 1;
+  if (!isHarmless) job.terminal.out(annotation("error", refusalOf(level, settings.text("fail_on"))));
   return isHarmless;
+}
+
+/** The file of variables of one environment, where the input gives it. */
+function varsIn({ settings }: { settings: Settings }): string[] {
+  return settings.all("vars_file").flatMap(({ rank, value }) => (rank === 0 ? [textOf(value)] : []));
 }
 
 /**
@@ -127,14 +137,14 @@ async function baseOf({ env }: Job, path: string): Promise<string | undefined> {
 async function commented(
   { env, terminal }: Job,
   { token }: Inputs,
-  report: PlanReport,
+  level: Level,
   text: string,
   runner: Runner,
 ): Promise<void> {
   try {
     const comments = token === undefined ? undefined : await commentsOfJob(env, token);
     if (comments === undefined) return;
-    const { address } = await placeComment(comments, text, report.level !== "none");
+    const { address } = await placeComment(comments, text, level !== "none");
     if (address !== undefined) await runner.output({ "comment-url": address });
   } catch (error) {
     if (!(error instanceof RestError)) throw error;
@@ -146,7 +156,7 @@ async function commented(
   }
 }
 
-function refusalOf({ level }: PlanReport, limit: string): string {
+function refusalOf(level: Level, limit: string): string {
   return `This change is of the level ${level}, and the input fail-on is ${limit}: the summary of this job says which pipeline and why.`;
 }
 
@@ -158,7 +168,7 @@ async function settingsOf(
   base: string | undefined,
 ): Promise<Settings> {
   const flags: SettingOrigins["flags"] = {
-    ...(vars !== undefined && { vars_file: vars }),
+    ...(vars.length > 0 && { vars_file: vars }),
     ...(references.length > 0 && { references }),
     ...(command === "validate" && base !== undefined && { validate_base: base }),
     ...(command === "plan" && {

@@ -2,7 +2,8 @@
 export interface Inputs {
   path: string;
   base?: string;
-  vars?: string;
+  /** Files of variables: several are an environment each. */
+  vars: string[];
   /** What the operator allows, each as `--reference` takes it; none where the default counts. */
   references: string[];
   failOn?: string;
@@ -41,7 +42,7 @@ export class BadInput extends Error {
 
 /** Reads the inputs as a runner gives them, in variables of the environment. Throws BadInput. */
 export function inputsOf(env: Environment): Inputs {
-  const [base, vars, failOn] = [optional(env, "base"), optional(env, "vars"), optional(env, "fail-on")];
+  const [base, failOn] = [optional(env, "base"), optional(env, "fail-on")];
   const [maxDeletions, sarif, token] = [
     optional(env, "max-deletions"),
     optional(env, "sarif"),
@@ -49,12 +50,12 @@ export function inputsOf(env: Environment): Inputs {
   ];
   return {
     path: optional(env, "path") ?? ".",
+    vars: lines(optional(env, "vars")),
     references: lines(optional(env, "references")),
     isCommented: isSet(env, "comment", true),
     isUploaded: isSet(env, "upload-sarif", false),
     isTested: isSet(env, "test", false),
     ...(base !== undefined && { base }),
-    ...(vars !== undefined && { vars }),
     ...(failOn !== undefined && { failOn }),
     ...(maxDeletions !== undefined && { maxDeletions }),
     ...(sarif !== undefined && { sarif }),

@@ -40,21 +40,32 @@ interface PrintedTest {
 }
 
 /**
- * Runs the tests of the pipelines: each that fails is an annotation of its line. The engine and chDB are no part of the
- * bundle: they are installed first, into the copy of the repository of Sluice that the runner has of this action.
+ * Runs the tests of the pipelines, with the values of each environment: each that fails is an annotation of its line. The
+ * engine and chDB are no part of the bundle: they are installed first, into the copy of the repository of Sluice that the
+ * runner has of this action.
  */
 export async function tested(job: TestJob, { path, vars }: Inputs, runner: Runner): Promise<boolean> {
+  const [sum, wrong] = [{ passed: 0, failed: 0 }, [] as PrintedTest[]];
+  for (const file of vars.length > 1 ? vars : [undefined]) {
+    const where = file === undefined ? "" : ` with ${file}`;
+    const { passed, failed, tests } = await testedWith(job, path, file === undefined ? vars : [file]);
+    job.terminal.out(printable(`${counted(tests.length, "test")}${where}: ${passed} passed, ${failed} failed`));
+    const failing = tests.filter(({ status }) => status !== "passed");
+    for (const one of failing) job.terminal.out(annotationAt("error", one, `${one.name}${where}: ${reasonOf(one)}`));
+    wrong.push(...failing.map((one) => ({ ...one, name: `${one.name}${where}` })));
+    sum.passed += passed;
+    sum.failed += failed;
+  }
+  await runner.output({ "tests-passed": sum.passed, "tests-failed": sum.failed });
+  if (wrong.length > 0) await runner.summarise([summaryOf(wrong)]);
+  return sum.failed === 0;
+}
+
+async function testedWith(job: TestJob, path: string, vars: readonly string[]): Promise<PrintedTests> {
   const { said, error } = await ranSluice(job, ["test", path], vars);
   const report = reportIn(said) as PrintedTests | undefined;
-  if (report === undefined)
-    throw new CliError(`sluice test: ${printable(error.trim() || "expected a report, found none")}`);
-  const { passed, failed, tests } = report;
-  job.terminal.out(`${counted(tests.length, "test")}: ${passed} passed, ${failed} failed`);
-  const wrong = tests.filter(({ status }) => status !== "passed");
-  for (const one of wrong) job.terminal.out(annotationAt("error", one, `${one.name}: ${reasonOf(one)}`));
-  await runner.output({ "tests-passed": passed, "tests-failed": failed });
-  if (wrong.length > 0) await runner.summarise([summaryOf(wrong)]);
-  return failed === 0;
+  if (report !== undefined) return report;
+  throw new CliError(`sluice test: ${printable(error.trim() || "expected a report, found none")}`);
 }
 
 /**
@@ -84,10 +95,10 @@ export async function withTests(
 }
 
 /** Runs a command of the installed Sluice that prints JSON. It knows nothing of the job but what `passedOn` names. */
-async function ranSluice({ env, terminal }: TestJob, command: string[], vars: string | undefined): Promise<Printed> {
+async function ranSluice({ env, terminal }: TestJob, command: string[], vars: readonly string[]): Promise<Printed> {
   const own = Object.fromEntries(passedOn.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
   const program = await installed(join(dirname(process.argv[1] ?? "."), "../../.."), own, terminal);
-  const given = vars === undefined ? [] : ["--vars", vars];
+  const given = vars.flatMap((file) => ["--vars", file]);
   return ran("node", [program, ...command, "--format", "json", ...given], { env: own });
 }
 

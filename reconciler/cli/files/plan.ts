@@ -5,7 +5,7 @@ import { unreadPaths } from "../../git/revision.ts";
 import type { SourceFile } from "../../language/source-text.ts";
 import type { Variables } from "../../language/variables.ts";
 import { parseDeletionLimit } from "../../plan/budget.ts";
-import type { Level } from "../../plan/level.ts";
+import { gravest, type Level } from "../../plan/level.ts";
 import { counted } from "../../plan/render/words.ts";
 import { markdownOf } from "../../preview/markdown.ts";
 import { type Preview, previewOf, previewOfLive, type Side } from "../../preview/preview.ts";
@@ -19,7 +19,7 @@ import { permissionsGiven } from "../invocation/references.ts";
 import type { Settings } from "../invocation/settings.ts";
 import { readVariablesFile } from "../invocation/settings-file.ts";
 import { paintedLines, printable, printableLines } from "../invocation/terminal.ts";
-import { variableReader } from "../invocation/variables.ts";
+import { environmentsOf, variableReader } from "../invocation/variables.ts";
 import { type ComparedFiles, comparedFiles } from "./compared-files.ts";
 import { headFor, liveStateAt } from "./live-server.ts";
 
@@ -28,17 +28,20 @@ const longest = 120_000;
 
 /**
  * `sluice plan [PATH] --base REF`: what a change of the pipeline files would do once it is merged, without a server. With
- * `--server URL` in place of `--base`: what a running Sluice would do with them at this moment.
+ * `--server URL` in place of `--base`: what a running Sluice would do with them at this moment. With several files of
+ * `--vars`: a plan for each environment.
  */
 export async function planFiles(invocation: Invocation, path = ".", withTests?: WithTests): Promise<ExitCode> {
   const { settings, terminal } = invocation;
   const isTested = !settings.isOn("plan_without_tests");
-  const { report, saved, warning } = await planned(invocation, path, isTested ? withTests : undefined);
-  print(invocation, report);
-  if (warning !== undefined) terminal.err(printable(`sluice: ${warning}`));
+  const plans = await planned(invocation, path, isTested ? withTests : undefined);
+  const reports = plans.map(({ report }) => report);
+  print(invocation, reports);
+  for (const warning of warningsOf(plans)) terminal.err(printable(`sluice: ${warning}`));
   const file = settings.optional("plan_save");
+  const saved = plans.map((one) => one.saved);
   if (file !== undefined) terminal.err(printable(`sluice: ${await save(file, saved)}`));
-  return exitCodeOf(report, settings.text("fail_on") as Level);
+  return exitCodeOf({ level: gravest(reports, []) }, settings.text("fail_on") as Level);
 }
 
 /** A plan as it is printed and as it is saved, with a warning about what was compared. */
@@ -48,18 +51,29 @@ interface Planned {
   warning?: string;
 }
 
+/** What was compared is the same in all environments. */
+export function warningsOf(plans: readonly Planned[]): string[] {
+  return [...new Set(plans.flatMap(({ warning }) => warning ?? []))];
+}
+
+/** One document, or with several environments a list of them. */
+export function oneOrAll<One>(all: readonly One[]): One | readonly One[] {
+  return all.length === 1 ? all[0]! : all;
+}
+
 /** Writes the plan; gives a sentence that says how it is approved. */
-async function save(file: string, saved: SavedPlan): Promise<string> {
+async function save(file: string, saved: readonly SavedPlan[]): Promise<string> {
   try {
     await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, `${JSON.stringify(saved, undefined, 2)}\n`);
+    await writeFile(file, `${JSON.stringify(oneOrAll(saved), undefined, 2)}\n`);
   } catch (error) {
     const why = (error as Error).message;
     throw new CliError(`--save: expected a file that can be written: ${why}`, { cause: error });
   }
-  const count = counted(saved.changes.length, "change");
+  const changes = saved.flatMap((one) => one.changes).length;
+  const count = counted(changes, "change");
   if (count === "") return `saved ${file}: no change is to be approved`;
-  return `saved ${file} with ${count}: in the folder approvals of the repository, it approves ${saved.changes.length === 1 ? "it" : "them"}`;
+  return `saved ${file} with ${count}: in the folder approvals of the repository, it approves ${changes === 1 ? "it" : "them"}`;
 }
 
 /** Adds what becomes of the events of tests, which are among the files of the head. */
@@ -70,13 +84,34 @@ export type WithTests = (
 ) => Promise<Preview>;
 
 /**
- * The plan that `sluice plan` prints, with a warning about what was compared. Without `withTests` no test is run: the
- * engine is loaded for them alone. Throws CliError and SourceError.
+ * The plans that `sluice plan` prints, one for each environment, with a warning about what was compared. Without
+ * `withTests` no test is run: the engine is loaded for them alone. Throws CliError and SourceError.
  */
 export async function planned(
-  { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
+  invocation: Pick<Invocation, "settings" | "env" | "progress">,
   path: string,
   withTests: WithTests = (preview) => Promise.resolve(preview),
+): Promise<Planned[]> {
+  const { settings } = invocation;
+  const environments = environmentsOf(settings);
+  if (environments.length > 1 && settings.optional("plan_server") !== undefined) {
+    const found = `${settings.origin("vars_file")}: expected one file, found ${environments.length}`;
+    throw new CliError(`${found}: a server has the values of one environment`);
+  }
+  const plans: Planned[] = [];
+  for (const { name, settings: own } of environments) {
+    const { report, saved, ...rest } = await plannedIn({ ...invocation, settings: own }, path, withTests);
+    const environment = name === undefined ? {} : { environment: name };
+    plans.push({ report: { ...environment, ...report }, saved: { ...environment, ...saved }, ...rest });
+  }
+  return plans;
+}
+
+/** The plan of one environment. */
+async function plannedIn(
+  { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
+  path: string,
+  withTests: WithTests,
 ): Promise<Planned> {
   const [from, server] = [settings.optional("plan_base"), settings.optional("plan_server")];
   if (from !== undefined && server !== undefined) throw new CliError("expected --base REF or --server URL, found both");
@@ -146,11 +181,11 @@ export async function loadedSides(
   return found;
 }
 
-function print({ settings, terminal, env }: Invocation, report: PlanReport): void {
+function print({ settings, terminal, env }: Invocation, reports: readonly PlanReport[]): void {
   const format = formatOf(settings, "plan_format");
-  if (format === "json" || format === "yaml") terminal.out(printableLines(documentOf(report, format)));
-  else if (format === "markdown") terminal.out(printableLines(markdownOf(report).trimEnd()));
-  else terminal.out(paintedLines(linesOf(report), colours, { terminal, env }));
+  if (format === "json" || format === "yaml") terminal.out(printableLines(documentOf(oneOrAll(reports), format)));
+  else if (format === "markdown") terminal.out(printableLines(markdownOf(...reports).trimEnd()));
+  else terminal.out(paintedLines(reports.flatMap(linesOf), colours, { terminal, env }));
 }
 
 const colours = {

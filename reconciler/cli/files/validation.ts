@@ -5,13 +5,14 @@ import { excerptsOf } from "../../language/excerpt.ts";
 import { problemsOrFault } from "../../language/fault.ts";
 import { problem, type Problem } from "../../language/problem.ts";
 import { checkedTests } from "../../pipeline-tests/test-problems.ts";
+import { listed } from "../../plan/render/words.ts";
 import { byPlace } from "../../validate/check.ts";
 import type { Report } from "../../validate/formats/report.ts";
 import { orphanedTest } from "../../validate/orphaned-tests.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import { permissionsGiven } from "../invocation/references.ts";
-import { variableReader } from "../invocation/variables.ts";
+import { environmentsOf, variableReader } from "../invocation/variables.ts";
 import type { sinceBase as SinceBase } from "./since-base.ts";
 import { secretProblems } from "../../secrets/secret-problems.ts";
 import { existingFiles, fileAt, foldersText, pipelineFiles, testsAlone } from "./pipeline-files.ts";
@@ -25,7 +26,8 @@ export interface Validation extends Report {
 export type Ask = (pipelines: readonly DesiredPipeline[]) => Promise<Problem[]>;
 
 /**
- * Reads and checks files, compares them with those of the base where `settings` name one, and asks `ask` about them.
+ * Reads and checks files, compares them with those of the base where `settings` name one, and asks `ask` about them: with
+ * the values of each environment, where several are given.
  * Throws CliError where a path, or a variable that `settings` name, cannot be read, and where there is nothing to check;
  * SourceError where the base cannot be read.
  */
@@ -35,26 +37,52 @@ export async function validationOf(
   ask: Ask = async () => [],
 ): Promise<Validation> {
   const { files, named, unread, tests } = await pipelineFiles(paths);
-  const variables = await variableReader(settings)();
   const alone = await testsAlone(tests);
   const read = await testProblems(tests.filter((path) => !alone.includes(path)));
   const ofTests = [...alone.map(orphanedTest), ...read];
   const onFile = (index: number): void => progress.step(`${index} of ${files.length} files`);
-  const found = review(files, named, variables, onFile);
   const ref = settings.optional("validate_base");
-  const base = ref === undefined ? undefined : await readBase(ref, paths, { settings, env });
   const permissions = permissionsGiven(settings);
-  const ofFiles = [...found.problems, ...secretProblems(found.pipelines, permissions, base?.pipelines)];
-  const news =
-    base === undefined ? ofFiles : without(ofFiles, [...base.problems, ...secretProblems(base.pipelines, permissions)]);
-  const others = [...ofTests, ...(base?.moved ?? []), ...(await ask(found.pipelines))];
-  const problems = [...news, ...others].toSorted(byPlace);
+  const all: OfEnvironment[] = [];
+  for (const { name = "", settings: own } of environmentsOf(settings)) {
+    const found = review(files, named, await variableReader(own)(), onFile);
+    const base = ref === undefined ? undefined : await readBase(ref, paths, { settings: own, env });
+    const ofFiles = [...found.problems, ...secretProblems(found.pipelines, permissions, base?.pipelines)];
+    const ofBase = base === undefined ? [] : [...base.problems, ...secretProblems(base.pipelines, permissions)];
+    const { news, known } = bySide(ofFiles, ofBase);
+    all.push({ name, news: [...news, ...(base?.moved ?? []), ...(await ask(found.pipelines))], known });
+  }
+  const problems = [...ofTests, ...joined(all, "news")].toSorted(byPlace);
   // A job that names a folder without pipelines would else be green for ever.
   if (files.length + tests.length + unread.length + problems.length === 0) throw nothingIn(paths);
   const excerpts = excerptsOf(files, problems);
-  const known = ofFiles.length - news.length;
+  const known = joined(all, "known").length;
   const report = { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
   return ref === undefined || known === 0 ? report : { ...report, known: { count: known, base: ref } };
+}
+
+/** What was found with the values of one environment. */
+interface OfEnvironment {
+  name: string;
+  news: Problem[];
+  /** What the base has as well. */
+  known: Problem[];
+}
+
+/** The problems of all environments, each once; one that not all of them have says which do. */
+function joined(all: readonly OfEnvironment[], kind: "news" | "known"): Problem[] {
+  if (all.length === 1) return all[0]![kind];
+  const found = new Map<string, { one: Problem; names: Set<string> }>();
+  for (const { name, [kind]: problems } of all) {
+    for (const one of problems) {
+      const key = JSON.stringify([keyOf(one), one.line, one.column]);
+      const names = found.get(key)?.names ?? new Set();
+      found.set(key, { one, names: names.add(name) });
+    }
+  }
+  return [...found.values()].map(({ one, names }) =>
+    names.size === all.length ? one : { ...one, message: `${one.message}, in ${listed([...names])}` },
+  );
 }
 
 /** What a problem says, wherever in its file. */
@@ -62,10 +90,11 @@ function keyOf({ code, file, message }: Problem): string {
   return JSON.stringify([code, file, message]);
 }
 
-/** Problems without the warnings and notes that the base has as well, wherever in their files. */
-function without(problems: readonly Problem[], base: readonly Problem[]): Problem[] {
-  const known = new Set(base.map(keyOf));
-  return problems.filter((one) => one.severity === "error" || !known.has(keyOf(one)));
+/** Problems, and apart from them the warnings and notes that the base has as well, wherever in their files. */
+function bySide(problems: readonly Problem[], base: readonly Problem[]): Pick<OfEnvironment, "news" | "known"> {
+  const before = new Set(base.map(keyOf));
+  const isKnown = (one: Problem): boolean => one.severity !== "error" && before.has(keyOf(one));
+  return { news: problems.filter((one) => !isKnown(one)), known: problems.filter(isKnown) };
 }
 
 function nothingIn(paths: readonly string[]): CliError {

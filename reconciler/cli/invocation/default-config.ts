@@ -44,11 +44,12 @@ async function concerns(command: string): Promise<boolean> {
 /** Throws CliError where the file names another one outside of the work tree, whose values would be shown. */
 async function inside(tree: string, entries: FileEntry[]): Promise<FileEntry[]> {
   for (const { key, value, valueAt } of entries) {
-    if (key !== "vars_file" || typeof value !== "string") continue;
-    if (await leadsInto(tree, value)) continue;
-    throw new CliError(
-      `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`,
-    );
+    for (const file of key === "vars_file" ? [value].flat() : []) {
+      if (typeof file !== "string" || (await leadsInto(tree, file))) continue;
+      throw new CliError(
+        `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`,
+      );
+    }
   }
   return entries;
 }

@@ -156,8 +156,9 @@ function fromDefault(setting: Setting): [string, Given][] {
 }
 
 /** A text as the type of its setting; unchanged if it is not of that type, so that the schema refuses it. */
-function coerce({ type }: Setting, given: string | boolean | readonly string[]): SettingValue {
+function coerce({ type, isSeveral }: Setting, given: string | boolean | readonly string[]): SettingValue {
   if (type === "object" && typeof given !== "boolean") return mapping([given].flat());
+  if (isSeveral && typeof given !== "boolean") return listed([given].flat());
   const value = given as string | boolean;
   if (type === "integer" && typeof value === "string" && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "1")) return true;
@@ -165,10 +166,20 @@ function coerce({ type }: Setting, given: string | boolean | readonly string[]):
   return value;
 }
 
+/** The one text, or the list of several. */
+function listed(given: readonly string[]): SettingValue {
+  const lines = linesOf(given);
+  return lines.length === 1 ? lines[0]! : lines;
+}
+
+/** In the environment, a setting that is given several times has a line each. */
+function linesOf(given: readonly string[]): string[] {
+  return given.flatMap((text) => text.split("\n")).filter((line) => line !== "");
+}
+
 /** Texts such as `NAME=VALUE` by name; the last of a name counts. Another text has the name "" for the schema to refuse. */
 function mapping(given: readonly string[]): SettingValue {
-  const lines = given.flatMap((text) => text.split("\n")).filter((line) => line !== "");
-  const pairs = lines.map((text) => /^([^=]+)=(.*)$/s.exec(text) ?? [text, "", text]);
+  const pairs = linesOf(given).map((text) => /^([^=]+)=(.*)$/s.exec(text) ?? [text, "", text]);
   return Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
 }
 

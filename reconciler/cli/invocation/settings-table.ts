@@ -3,13 +3,15 @@ import schema from "../../../schemas/sluice-config.schema.json" with { type: "js
 /** The key of a setting in `sluice.yaml`. */
 export type SettingName = keyof typeof schema.properties;
 
-/** A mapping of names to texts is that of a setting which may be given several times. */
-export type SettingValue = string | number | boolean | Readonly<Record<string, string>>;
+/** A mapping of names to texts is that of a setting which may be given several times; so is a list. */
+export type SettingValue = string | number | boolean | Readonly<Record<string, string>> | readonly string[];
 
 /** One setting of the schema. Flags, environment variables, the file and the help text derive from it. */
 export interface Setting {
   name: SettingName;
   type: "string" | "integer" | "boolean" | "object";
+  /** It may be given several times, and is a list then. */
+  isSeveral: boolean;
   description: string;
   default?: string | number | boolean;
   enum?: string[];
@@ -25,7 +27,8 @@ export interface Setting {
   commands: string[];
 }
 
-interface Property extends Pick<Setting, "type" | "description" | "default" | "enum"> {
+interface Property extends Pick<Setting, "description" | "default" | "enum"> {
+  type: Setting["type"] | ["string", "array"];
   "x-argument"?: string;
   "x-expected"?: string;
   "x-flag"?: string;
@@ -38,9 +41,12 @@ export const settings: readonly Setting[] = Object.entries(schema.properties).ma
 
 function readProperty(name: SettingName, property: Property): Setting {
   const { "x-argument": argument, "x-expected": expected, "x-flag": flag, "x-commands": commands, ...rest } = property;
+  const { type } = rest;
   return {
     ...rest,
     name,
+    type: Array.isArray(type) ? "string" : type,
+    isSeveral: Array.isArray(type) || type === "object",
     flag: flag ?? `--${name.replaceAll("_", "-")}`,
     variable: `SLUICE_${name.toUpperCase()}`,
     commands,

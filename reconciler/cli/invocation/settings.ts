@@ -25,6 +25,11 @@ export class Settings {
     return this.#all.get(name) ?? [];
   }
 
+  /** The same settings, but for this one. */
+  with(name: SettingName, found: readonly Found[]): Settings {
+    return new Settings(new Map([...this.#all, [name, found]]));
+  }
+
   /** A setting that is a text and has a default. */
   text(name: SettingName): string {
     return textOf(this.all(name)[0]?.value);

@@ -279,6 +279,32 @@ test("a bad file is an annotation at its place, in the summary, and fails the jo
   expect(started!.comments[0]!.body).toContain("refused (InvalidFile)");
 });
 
+test("several files of variables are an environment each: one comment with a section for each", async () => {
+  const topic = pipelineText({ id: "clicks", topic: "${var:TOPIC}" });
+  await repository.commit({
+    "pipelines/clicks.yaml": topic,
+    "staging.yml": "TOPIC: a\n",
+    "production.yml": "TOPIC: b\n",
+  });
+  await writeFile(join(repository.path, "staging.yml"), "TOPIC: c\n");
+  await put(filtered);
+  const { code, outputs } = await run({
+    inputs: { path: "pipelines", vars: "staging.yml\nproduction.yml\n", "fail-on": "forget" },
+  });
+  expect(code).toBe(1);
+  expect(outputs).toMatchObject({ errors: "0", level: "forget", changes: "2" });
+  expect(started!.comments.length).toBe(1);
+  expect(started!.comments[0]!.body.match(/^### Sluice: .*?: (?=main|\w{12})|^\| ~ .*? update \(\w+\)/gm)).toEqual([
+    "### Sluice: staging: ",
+    "| ~ | <code>clicks</code> | update (forget)",
+    "| ~ | <code>orders</code> | update (rows)",
+    "### Sluice: production: ",
+    "| ~ | <code>orders</code> | update (rows)",
+  ]);
+  const plans = JSON.parse(await readFile(outputs["plan-file"]!, "utf8")) as { environment: string }[];
+  expect(plans.map(({ environment }) => environment)).toEqual(["staging", "production"]);
+});
+
 test("a secret that is new is a warning of the plan, and of another kind where the operator does not allow it", async () => {
   await put(pipelineText({ id: "orders", connection: ["password: ${env:CH_PASSWORD}"] }));
   await run({ inputs: { path: "pipelines" } });

@@ -25,9 +25,24 @@ function sluice(environment: string, ...argv: string[]): Promise<Printed> {
   return runCommand([...argv, "--vars", join(repository.path, "environments", `${environment}.yaml`)]);
 }
 
-/** As the workflow plans. */
-const plan = (): Promise<{ code: number; out: string }> =>
-  sluice("production", "plan", pipelines, "--base", "main", "--fail-on", "forget", "--format", "json");
+/** The files of variables that the workflow names, for the action as for the command. */
+async function varsOfWorkflow(): Promise<string[]> {
+  interface Workflow {
+    jobs: { check: { steps: { with: { vars?: string } }[] } };
+  }
+  const text = await readFile(join(repository.path, ".github/workflows/pipelines.yml"), "utf8");
+  const { vars = "" } = (load(text) as Workflow).jobs.check.steps.at(-1)!.with;
+  return vars.trim().split("\n");
+}
+
+/** As the workflow plans: the changes in each environment. */
+async function plan(): Promise<{ code: number; changes: Record<string, PlanReport["changes"]> }> {
+  const vars = (await varsOfWorkflow()).flatMap((file) => ["--vars", join(repository.path, file)]);
+  const argv = ["plan", pipelines, "--base", "main", "--fail-on", "forget", "--format", "json", ...vars];
+  const { code, out } = await runCommand(argv);
+  const reports = JSON.parse(out) as PlanReport[];
+  return { code, changes: Object.fromEntries(reports.map((one) => [one.environment, one.changes])) };
+}
 
 interface Pipeline {
   sources: { type: string }[];
@@ -89,14 +104,16 @@ describe("the example of a repository", () => {
 
   test("passes a change that drains, and blocks one that forgets, as its workflow asks", async () => {
     await changed("shop/orders.yaml", 'status != "test"', 'status != "trial"', async () => {
-      const { code, out } = await plan();
+      const { code, changes } = await plan();
       expect(code).toBe(2);
-      expect((JSON.parse(out) as PlanReport).changes).toMatchObject([{ pipeline_id: "orders", level: "rows" }]);
+      const rows = [{ pipeline_id: "orders", level: "rows" }];
+      expect(changes).toMatchObject({ staging: rows, production: rows });
     });
     await changed("shop/orders.yaml", "key: order_id,", "key: ordered_at,", async () => {
-      const { code, out } = await plan();
+      const { code, changes } = await plan();
       expect(code).toBe(1);
-      expect((JSON.parse(out) as PlanReport).changes).toMatchObject([{ pipeline_id: "orders", level: "forget" }]);
+      const forget = [{ pipeline_id: "orders", level: "forget" }];
+      expect(changes).toMatchObject({ staging: forget, production: forget });
     });
   });
 

@@ -98,6 +98,11 @@ describe("the exit code", () => {
   });
 });
 
+/** The files of variables of two environments. */
+function environments(): string[] {
+  return ["staging", "production"].flatMap((name) => ["--vars", join(repository.path, `${name}.yml`)]);
+}
+
 /** A pipeline whose password is this reference. */
 const asking = (reference: string, id = "orders"): string =>
   pipelineText({ id, connection: [`password: "${reference}"`] });
@@ -354,6 +359,63 @@ describe("variables", () => {
     await put("staging.yml", "TOPIC: clicks-v2\n");
     const { changes } = await report("--base", "main", "--vars", join(repository.path, "staging.yml"));
     expect(changes).toMatchObject([{ fields: [{ from: "clicks", to: "clicks-v2", variables: ["TOPIC"] }] }]);
+  });
+
+  describe("of several environments", () => {
+    beforeEach(async () => {
+      const [staging, production] = ["TOPIC: clicks-staging\n", "TOPIC: clicks\n"];
+      await repository.commit({ "pipelines/clicks.yaml": topic, "staging.yml": staging, "production.yml": production });
+      await put("staging.yml", "TOPIC: clicks-v2\n");
+    });
+
+    test("are planned with the values of each, and judged by the gravest", async () => {
+      const { code, out } = await plan("--base", "main", ...environments(), "--fail-on", "forget");
+      const commit = (await repository.head()).slice(0, 12);
+      expect(code).toBe(1);
+      expect(out).toMatch(/^environment staging\n~ clicks: update \(forget\)\n/);
+      expect(out).toContain(`\nstaging: main (${commit}) to the files as they are: 1 update, 2 unchanged\n`);
+      expect(out).toMatch(
+        /\nenvironment production\nproduction: main \(\w+\) to the files as they are: 3 unchanged\n?$/,
+      );
+      expect((await plan("--base", "main", ...environments().slice(2), "--fail-on", "forget")).code).toBe(0);
+    });
+
+    test("are one comment with a section for each, and one document", async () => {
+      const { out } = await plan("--base", "main", ...environments(), "--format", "markdown");
+      expect(out.match(/^<!-- sluice-plan -->$|^### Sluice: \w+: /gm)).toEqual([
+        "<!-- sluice-plan -->",
+        "### Sluice: staging: ",
+        "### Sluice: production: ",
+      ]);
+      const printed = await plan("--base", "main", ...environments(), "--format", "json");
+      expect(JSON.parse(printed.out)).toMatchObject([
+        { version: 1, environment: "staging", level: "forget", changes: [{ fields: [{ to: "clicks-v2" }] }] },
+        { version: 1, environment: "production", level: "none", changes: [] },
+      ]);
+    });
+
+    test("are saved with the fingerprints of each", async () => {
+      const file = join(repository.path, "plan.json");
+      const { err } = await plan("--base", "main", ...environments(), "--save", file);
+      expect(err).toContain("plan.json with 1 change: in the folder approvals of the repository, it approves it");
+      expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject([
+        { environment: "staging", changes: [{ pipeline_id: "clicks", approval: expect.stringMatching(/^forget-/) }] },
+        { environment: "production", changes: [] },
+      ]);
+    });
+
+    test("are told by their paths where their files have one name", async () => {
+      await put("other/staging.yml", "TOPIC: clicks-staging\n");
+      const [vars, other] = ["staging.yml", "other/staging.yml"].map((path) => join(repository.path, path));
+      const { out } = await plan("--base", "main", "--vars", vars!, "--vars", other!);
+      expect(out.match(/^environment .*$/gm)).toEqual([`environment ${vars}`, `environment ${other}`]);
+    });
+
+    test("are not compared with a server, which has one", async () => {
+      const { code, err } = await plan("--server", "http://127.0.0.1:1", ...environments());
+      expect(code).toBe(1);
+      expect(err).toContain("--vars: expected one file, found 2: a server has the values of one environment");
+    });
   });
 
   test("are compared also where the change makes a link of the file of --vars", { tags: ["rest"] }, async () => {

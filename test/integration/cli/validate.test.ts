@@ -44,6 +44,18 @@ test("- is what standard input holds", async () => {
   vi.restoreAllMocks();
 });
 
+test("files are checked with the values of each environment, and what not all of them have names those that do", async () => {
+  const staging = await put("staging.yml", "TABLE: orders\n");
+  const production = await put("production.yml", "TOPIC: orders\n");
+  const [topic, table, name] = ["${var:TOPIC}", "${var:TABLE}", "${var:NAME}"] as const;
+  const file = await put("orders.yaml", pipelineText({ id: "orders", topic, table, name }));
+  const { code, out } = await sluice("validate", file, "--vars", staging, "--vars", production, "--format", "json");
+  expect(code).toBe(1);
+  const { problems } = JSON.parse(out) as { problems: { path: string; message: string }[] };
+  const ends = problems.map(({ path, message }) => `${path}: ${/, in \w+$/.exec(message)?.[0] ?? "in all"}`);
+  expect(ends.toSorted()).toEqual(["name: in all", "sink.table: , in production", "sources[0].topic: , in staging"]);
+});
+
 test("a path that is not there is told in words", async () => {
   const path = join(folder, "nothing");
   expect(await sluice("validate", path)).toEqual({

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
 import { parseSettings } from "../../../reconciler/cli/invocation/settings-file.ts";
-import { variableReader } from "../../../reconciler/cli/invocation/variables.ts";
+import { environmentsOf, variableReader } from "../../../reconciler/cli/invocation/variables.ts";
 
 interface Given {
   /** Each of `--var`. */
@@ -45,6 +45,27 @@ async function problem(given: Given): Promise<string> {
     (error: Error) => error.message.replaceAll(folder, ""),
   );
 }
+
+test("several files are an environment each, which a command of one refuses", async () => {
+  const given = { flags: { vars_file: ["a/staging.yaml", "b.yaml"] }, env: {}, file: [] };
+  const settings = resolveSettings("plan", given);
+  expect(environmentsOf(settings).map(({ name, settings: own }) => [name, own.text("vars_file")])).toEqual([
+    ["staging", "a/staging.yaml"],
+    ["b", "b.yaml"],
+  ]);
+  await expect(variableReader(resolveSettings("run", given))()).rejects.toThrow(
+    "--vars: expected one file, found 2: only sluice validate and sluice plan take several, for an environment each",
+  );
+});
+
+test("a list of files may be in the settings file and in the environment, and that of a stronger origin replaces it", () => {
+  const file = parseSettings("sluice.yaml", "vars_file: [a.yaml, b.yaml]");
+  const namesOf = (env: Record<string, string>): (string | undefined)[] =>
+    environmentsOf(resolveSettings("plan", { flags: {}, env, file })).map(({ name }) => name);
+  expect(namesOf({})).toEqual(["a", "b"]);
+  expect(namesOf({ SLUICE_VARS_FILE: "c.yaml\nd.yaml\ne.yaml" })).toEqual(["c", "d", "e"]);
+  expect(namesOf({ SLUICE_VARS_FILE: "c.yaml" })).toEqual([undefined]);
+});
 
 test("variables come from the command line, the environment, the settings file and files of their own, by name", async () => {
   const given: Given = {

@@ -46,6 +46,26 @@ describe("a comment", () => {
     expect(comment.match(/^<\/details>$/gm)).toHaveLength(detailsIn(comment));
   });
 
+  test("of several environments has a section for each, the gravest changes of each, and one marker", () => {
+    const base = ids.map((id) => ({ id }));
+    const head = base.map((one) => ({ ...one, expression: lines("new") }));
+    const [staging, production, small] = ["staging", "production", "small"].map((environment) => ({
+      environment,
+      ...(environment === "small" ? reportBetween([{ id: "orders" }], []) : reportBetween(base, head)),
+    }));
+    const comment = markdownOf(staging!, small!, production!);
+    expect(comment.length).toBeLessThanOrEqual(longestComment);
+    // What the small one leaves is not wasted.
+    expect(comment.length).toBeGreaterThan(longestComment - 6_000);
+    expect(comment.match(/<!-- sluice-plan -->/g)).toHaveLength(1);
+    expect(comment.match(/^### Sluice: (\w+): main /gm)).toEqual(
+      ["staging", "small", "production"].map((name) => `### Sluice: ${name}: main `),
+    );
+    for (const section of comment.split("### Sluice: ").slice(1)) expect(detailsIn(section)).toBeGreaterThan(0);
+    expect(comment.match(/^Left out, /gm)).toHaveLength(2);
+    expect(comment.match(/^<\/details>$/gm)).toHaveLength(detailsIn(comment));
+  });
+
   test("of one huge diff is cut between lines, with all fences closed", () => {
     const comment = markdownOf(
       reportBetween([{ id: "orders", expression: lines("old") }], [{ id: "orders", expression: lines("new") }]),

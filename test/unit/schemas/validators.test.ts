@@ -86,7 +86,7 @@ const documents: Record<SchemaName, unknown[]> = {
   "pipeline-v2": inFolder("test/golden/migrate").flatMap((one) => [...spoiled(one)]),
   "pipeline-tests": [...spoiled(pipelineTests)],
   "live-state": [...spoiled(liveState)],
-  "sluice-config": Object.entries<{ type: string; default?: unknown }>(settings.properties)
+  "sluice-config": Object.entries<{ type: string | string[]; default?: unknown }>(settings.properties)
     .map(([name, { default: value }]) => ({ [name]: value ?? "1h" }))
     .flatMap((one) => [...spoiled(one)]),
 };
