@@ -28,6 +28,8 @@ export function createTelemetry(log: Log, registry: Registry) {
   const blockages = new News();
   const drifts = new News();
   const secrets = new News();
+  /** What was said of files of the last revision, besides errors. */
+  let remarks: ReadonlySet<string> = new Set();
   /** Where the server of the source redirected last. */
   let redirect: string | undefined;
   /** When the newest commit that is not fully applied was made: ISO 8601. */
@@ -69,13 +71,25 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (!isChanging && (desired === undefined || documentCount(desired) === 0))
         log.warn({ revision: id }, "No file of this revision describes a pipeline.");
       for (const note of notes) log.warn({ revision: id, note }, "The followed reference changed in an unusual way.");
-      for (const { path, reason } of skipped) log.warn({ file: path, reason }, "A file was not read.");
+      const found = new Set<string>();
+      /** Whether it was not said of the revision before, wherever in its file. */
+      const isNewRemark = (...facts: string[]): boolean => {
+        const remark = JSON.stringify(facts);
+        found.add(remark);
+        return !remarks.has(remark);
+      };
+      for (const { path, reason } of skipped)
+        if (isNewRemark(path, reason)) log.warn({ file: path, reason }, "A file was not read.");
       for (const { file, line, column, code, message, severity } of desired?.problems ?? []) {
         const fields = { at: `${file}:${line}:${column}`, code, problem: message };
         if (severity === "error") log.error(fields, "A pipeline file cannot be used.");
+        else if (!isNewRemark(file, code, message)) continue;
         else if (severity === "warning") log.warn(fields, "A pipeline file has a warning.");
         else log.info(fields, "A pipeline file has a note.");
       }
+      const count = [...found].filter((one) => remarks.has(one)).length;
+      remarks = found;
+      if (count > 0) log.info({ revision: id, count }, "The other warnings and notes of files are as before.");
     },
 
     planMade(plan: Plan): void {
