@@ -65,10 +65,14 @@ function plain(text: string): Remote {
 
 /** `user@host:path`, also with brackets around an address of IPv6, or around host and port. */
 function isShortOfSsh(text: string): boolean {
-  const [, user = "", host = ""] = /^(?:([^@:/[\]]+)@)?(\[[^/]*?\]|[^@:/[\]]+):/.exec(text) ?? [];
+  const [, user = "", host = "", path = ""] = /^(?:([^@:/[\]]+)@)?(\[[^/]*?\]|[^@:/[\]]+):(.*)$/s.exec(text) ?? [];
   const inside = host.startsWith("[") ? host.slice(1, -1) : host;
-  return isUser(user) && (readHost(host) !== undefined || readBrokerAddress(inside) !== undefined);
+  if (!isUser(user) || hiddenHost.test(path)) return false;
+  return readHost(host) !== undefined || readBrokerAddress(inside) !== undefined;
 }
+
+/** In a path it hides the host: Git takes that after the first `@[`, wherever it is. */
+const hiddenHost = /(?:@|%40)(?:\[|%5b)/i;
 
 /** Whether a user is no option of ssh, and hides no host: Git decodes a URL before it looks for the host. */
 function isUser(encoded: string): boolean {
@@ -76,7 +80,7 @@ function isUser(encoded: string): boolean {
 }
 
 function ssh(text: string, url: URL): Remote {
-  if (!isUser(url.username)) throw invalid(text);
+  if (!isUser(url.username) || hiddenHost.test(url.pathname + url.search + url.hash)) throw invalid(text);
   const secrets = spellings(url.password);
   url.password = "";
   return { url: url.href, display: url.href, redact: redactor(secrets) };
@@ -84,7 +88,8 @@ function ssh(text: string, url: URL): Remote {
 
 /** The protocol of `git daemon` has no credentials, so the URL must have none. */
 function anonymous(text: string, url: URL): Remote {
-  if (url.username !== "" || url.password !== "") throw invalid(text);
+  if (url.username !== "" || url.password !== "" || hiddenHost.test(url.pathname + url.search + url.hash))
+    throw invalid(text);
   const warning = `${url.href} is neither encrypted nor authenticated: use https or ssh, or verify signatures with --verify-gpg or --verify-ssh`;
   return { url: url.href, display: url.href, warning, redact: redactor([]) };
 }
