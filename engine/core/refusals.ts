@@ -27,7 +27,7 @@ export const refusals = {
   no_header: "sender",
   unknown_pipeline: "sender",
   other_signal: "sender",
-  /** Another path, or another method. */
+  /** Another path, another method, or another host. */
   no_route: "sender",
   malformed: "sender",
   other_type: "sender",

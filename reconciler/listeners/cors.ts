@@ -6,9 +6,9 @@ const maxAge = 7_200;
 /** Names of headers, as a browser lists them. */
 const names = /^[\w\-, ]{1,1000}$/;
 
-/** `*`, or origins with commas. */
-export function corsOrigins(setting: string): string[] {
-  return setting.split(",").map((origin) => origin.trim());
+/** `*`, or origins with commas; none without the setting. */
+export function corsOrigins(setting: string | undefined): string[] {
+  return setting?.split(",").map((origin) => origin.trim()) ?? [];
 }
 
 /**

@@ -15,6 +15,12 @@ const unread = new Map<string, HttpRefusal>([
 
 const notHttp: HttpRefusal = { status: 400, reason: "malformed", message: "expected HTTP/1.1" };
 const noHost: HttpRefusal = { status: 400, reason: "malformed", message: "missing host header" };
+const foreignHost: HttpRefusal = {
+  status: 421,
+  reason: "no_route",
+  message:
+    "the host of the request is not known here: use an address, or start sluice run with the name in --api-hosts, or with --otlp-token",
+};
 const expectation: HttpRefusal = {
   status: 417,
   reason: "malformed",
@@ -49,9 +55,13 @@ export class UnreadRequests {
     server.on("connect", (_request, connection) => this.#say(tunnel, connection));
   }
 
-  /** A listener of the requests of a server that does not ask for a host by itself. */
-  withHost(answer: RequestListener): RequestListener {
-    return (request, response) => (lacksHost(request) ? this.#end(response, noHost) : answer(request, response));
+  /** A listener of the requests of a server that does not ask for a host by itself; `isForeign` tells those for a host of others. */
+  withHost(answer: RequestListener, isForeign: (request: IncomingMessage) => boolean = () => false): RequestListener {
+    return (request, response) => {
+      if (lacksHost(request)) this.#end(response, noHost);
+      else if (isForeign(request)) this.#end(response, foreignHost);
+      else answer(request, response);
+    };
   }
 
   #cannotRead(request: HttpRefusal, connection: Duplex, latest: ServerResponse | undefined): void {
@@ -78,7 +88,7 @@ export class UnreadRequests {
 
   #end(response: ServerResponse, request: HttpRefusal): void {
     this.#refused(request);
-    response.writeHead(request.status, { connection: "close" }).end();
+    response.writeHead(request.status, { connection: "close", "content-type": "text/plain" }).end(request.message);
   }
 }
 

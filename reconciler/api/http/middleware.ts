@@ -1,7 +1,7 @@
-import { isIP } from "node:net";
 import type { RequestHandler } from "express";
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { TokenCheck } from "../../listeners/bearer.ts";
+import { knownHosts } from "../../listeners/foreign-hosts.ts";
 import { sendError } from "./api-error.ts";
 
 /** Seconds. */
@@ -71,11 +71,10 @@ export const refuseChanges: RequestHandler = (req, res, next) => {
  * own name lead here could read the answers in the browser of a person who can reach this API (DNS rebinding).
  */
 export function refuseForeignHosts(names: readonly string[]): RequestHandler {
-  const known = new Set(["localhost", ...names.map((name) => name.toLowerCase())]);
+  const isKnown = knownHosts(names);
   return (req, res, next) => {
     const { host } = req.headers;
-    const name = host?.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
-    if (name === undefined || known.has(name) || isIP(name.replace(/^\[(.*)\]$/, "$1")) > 0) return next();
+    if (isKnown(host)) return next();
     sendError(res, {
       status: 421,
       code: "unknown_host",

@@ -132,12 +132,12 @@ export function permissionsIn({ settings, settingsFile }: Pick<Invocation, "sett
   return defaultPermissions(join(folder, "secrets"));
 }
 
-/** The secrets of the daemon itself, which no pipeline file gets. */
+/** The secrets of the daemon itself, which no pipeline file gets: also those that it has no use for as it was started. */
 export function ownSecrets(settings: Settings): OwnSecret[] {
   const access = ["git_username", "git_password", "git_token", "git_ssh_key"] as const;
   const names = [...access, "hook_secret", "api_token", "otlp_token", "tls_key"] as const;
   return names.flatMap((name) =>
-    settings.all(name).map(({ value, origin }) => ({ setting: origin, text: textOf(value) })),
+    settings.named(name).map(({ value, origin }) => ({ setting: origin, text: textOf(value) })),
   );
 }
 
@@ -159,11 +159,11 @@ export function targetRules(settings: Settings): TargetRules {
   return rules;
 }
 
-/** The names by which the status API is reached, besides addresses and `localhost`. */
-export function apiHosts(settings: Settings): string[] {
-  const listener = settings.listener("api");
+/** The names by which a listener is reached, besides addresses and `localhost`. */
+export function ownHosts(name: "api" | "otlp_http", settings: Settings): string[] {
+  const listener = settings.listener(name);
   const names = settings.optional("api_hosts")?.split(",") ?? [];
-  return [...(listener === "off" ? [] : [listener.host]), ...names.map((name) => name.trim())];
+  return [...(listener === "off" ? [] : [listener.host]), ...names.map((host) => host.trim())];
 }
 
 /** The files of the certificate of all listeners; undefined without TLS. Throws CliError where one of two is missing. */

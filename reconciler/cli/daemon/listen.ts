@@ -7,11 +7,13 @@ import type { Duplex } from "node:stream";
 import { createServer as createTlsServer } from "node:tls";
 import { type BeginRequest, sleep, type HttpRefusal } from "../../../engine/index.ts";
 import { corsOrigins, withCors } from "../../listeners/cors.ts";
+import { fromForeignPages } from "../../listeners/foreign-hosts.ts";
 import { UnreadRequests } from "../../listeners/unread-requests.ts";
 import { isLoopback } from "../../listeners/address.ts";
 import { Guard, type Protection } from "../../listeners/guard.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { formatListener, type ListenerAddress, type Settings } from "../invocation/settings.ts";
+import { ownHosts } from "./daemon-settings.ts";
 
 export interface Listener {
   /** `HOST:PORT` with the real port; `off` where there is none. */
@@ -80,9 +82,12 @@ export async function listenHttp(
   const guard = guardOf(name, settings, { ...protection, greeting: 0 });
   const unreadRequests = new UnreadRequests(unread);
   const answers = new OpenAnswers();
-  const origins = settings.optional("cors_origins");
+  const origins = corsOrigins(takesPages.has(name) ? settings.optional("cors_origins") : undefined);
+  // Without a token it takes what anybody sends, and so would it from a page that leads its own name here.
+  const isOpen = name === "otlp_http" && settings.optional("otlp_token") === undefined;
   const answered = unreadRequests.withHost(
-    origins === undefined || !takesPages.has(name) ? answer : withCors(corsOrigins(origins), answer),
+    origins.length === 0 ? answer : withCors(origins, answer),
+    isOpen ? fromForeignPages(ownHosts(name, settings), origins) : undefined,
   );
   const latest = new WeakMap<Duplex, ServerResponse>();
   const handle = inOrder(latest, (req, res) => {

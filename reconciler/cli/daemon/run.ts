@@ -15,9 +15,9 @@ import { controlApi } from "../control/routes.ts";
 import { listenControl, type ControlServer } from "../control/server.ts";
 import { desiredSource, exposedCredentials } from "./desired-source.ts";
 import {
-  apiHosts,
   hookSecrets,
   kafkaSettings,
+  ownHosts,
   ownSecrets,
   permissionsIn,
   quotas,
@@ -90,7 +90,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const control = resources.add(await openControl(dataDir, controlApi(sources))).path;
     const pure = resources.add(new PureCalls());
     const { isReader } = listeners;
-    const readers = { hosts: apiHosts(settings), ...(isReader !== undefined && { isReader }) };
+    const readers = { hosts: ownHosts("api", settings), ...(isReader !== undefined && { isReader }) };
     resources.add(await listeners.http("api", statusApi({ ...sources, pure, stopping, ...readers })));
     const hook = resources.add(hookOf(reconciler, { source, log, registry, secrets: readHookSecrets }));
     resources.add(await listeners.http("hook", hook.handle));

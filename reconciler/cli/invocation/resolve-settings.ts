@@ -81,15 +81,20 @@ export function resolveSettings(command: string, { flags, env, file }: SettingOr
   ];
   const problems = [...problemsOfFile(file), ...layers.slice(0, 2).flatMap(problemsOf)];
   if (problems.length > 0) throw new CliError(problems.join("\n"));
+  const found = (): Map<SettingName, Found[]> => new Map(taken.map(({ name }) => [name, foundIn(layers, name)]));
+  const named = found();
   for (const [at, layer] of layers.entries()) {
     for (const name of layer.keys()) for (const weaker of layers.slice(at + 1)) dropReplaced(name, weaker);
   }
-  const found = (name: SettingName): Found[] =>
-    layers.flatMap((layer, rank) => {
-      const given = layer.get(name);
-      return given === undefined ? [] : [{ ...given, rank }];
-    });
-  return new Settings(new Map(taken.map(({ name }) => [name, found(name)])));
+  return new Settings(found(), named);
+}
+
+/** Where a setting was found, the strongest origin first. */
+function foundIn(layers: readonly Layer[], name: SettingName): Found[] {
+  return layers.flatMap((layer, rank) => {
+    const given = layer.get(name);
+    return given === undefined ? [] : [{ ...given, rank }];
+  });
 }
 
 /**

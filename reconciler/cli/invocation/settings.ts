@@ -15,9 +15,12 @@ export interface Found {
 export class Settings {
   readonly #all: ReadonlyMap<SettingName, readonly Found[]>;
 
-  /** Takes where each setting was found, the strongest origin first. */
-  constructor(found: ReadonlyMap<SettingName, readonly Found[]>) {
+  readonly #named: ReadonlyMap<SettingName, readonly Found[]>;
+
+  /** Takes where each setting was found, the strongest origin first; `named` also has what others replace. */
+  constructor(found: ReadonlyMap<SettingName, readonly Found[]>, named = found) {
     this.#all = found;
+    this.#named = named;
   }
 
   /** Where a setting was found, the strongest origin first. */
@@ -25,9 +28,14 @@ export class Settings {
     return this.#all.get(name) ?? [];
   }
 
+  /** The same with what does not count beside another setting, such as a key for Git beside `--dir`. */
+  named(name: SettingName): readonly Found[] {
+    return this.#named.get(name) ?? [];
+  }
+
   /** The same settings, but for this one. */
   with(name: SettingName, found: readonly Found[]): Settings {
-    return new Settings(new Map([...this.#all, [name, found]]));
+    return new Settings(new Map([...this.#all, [name, found]]), this.#named);
   }
 
   /** A setting that is a text and has a default. */

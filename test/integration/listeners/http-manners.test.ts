@@ -27,7 +27,12 @@ beforeAll(async () => {
   await engine.create(otlpPipeline("app-logs"), createTable);
   await engine.stop("web-hook");
   await engine.stop("app-logs");
-  const flags = { events: "127.0.0.1:0", otlp_http: "127.0.0.1:0", cors_origins: `${page}, https://other.example.com` };
+  const flags = {
+    events: "127.0.0.1:0",
+    otlp_http: "127.0.0.1:0",
+    cors_origins: `${page}, https://other.example.com`,
+    api_hosts: "sluice.example.com",
+  };
   const settings = resolveSettings("run", { flags, env: {}, file: [] });
   events = await listenHttp("events", settings, engine.handleEvents, { unread: engine.unreadEvents });
   otlp = await listenHttp("otlp_http", settings, engine.handleOtlpHttp, { unread: engine.unreadOtlpHttp });
@@ -208,6 +213,50 @@ test("a probe of another method to the port of events is counted: 405", async ()
     expect((await fetch(`http://${events.address}/readyz`, { method: "POST" })).status).toBe(405);
   });
   expect(reasons).toEqual(["no_route"]);
+});
+
+describe("OTLP over HTTP without a token, to a host", () => {
+  const body = logsInJson(1).toString();
+  const send = (listener: Listener, host: string, more: Record<string, string> = {}): Promise<string> => {
+    const headers = { host, "content-type": "application/json", "x-sluice-pipeline-id": "app-logs", ...more, ...last };
+    const lines = Object.entries({ ...headers, "content-length": String(Buffer.byteLength(body)) });
+    return say(
+      listener,
+      `POST /v1/logs HTTP/1.1\r\n${lines.map((line) => `${line.join(": ")}\r\n`).join("")}\r\n${body}`,
+    );
+  };
+
+  test.each([
+    ["127.0.0.1:4318", {}],
+    ["LocalHost:4318", {}],
+    ["[::1]:4318", {}],
+    ["sluice.example.com:4318", {}],
+    ["rebound.example", { origin: page }],
+  ])("%s of ours stores it", async (host, more) => {
+    const before = stored("app-logs");
+    expect(await send(otlp, host, more)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(stored("app-logs")).toBe(before + 1);
+  });
+
+  test.each([
+    ["rebound.example:4318", {}],
+    ["rebound.example", { origin: "http://rebound.example" }],
+    ["127.0.0.1.rebound.example", {}],
+  ])("%s of others stores nothing, and says the way out", async (host, more) => {
+    const before = stored("app-logs");
+    const answer = await send(otlp, host, more);
+    expect(answer).toMatch(/^HTTP\/1\.1 421 /);
+    expect(answer).toContain("--api-hosts");
+    expect(stored("app-logs")).toBe(before);
+  });
+
+  test("any is answered where a token is asked for, which no page has", async () => {
+    const flags = { otlp_http: "127.0.0.1:0", otlp_token: "${env:TOKEN}" };
+    const settings = resolveSettings("run", { flags, env: {}, file: [] });
+    const withToken = await listenHttp("otlp_http", settings, running.engine.handleOtlpHttp);
+    expect(await send(withToken, "rebound.example")).toMatch(/^HTTP\/1\.1 200 /);
+    await withToken.close();
+  });
 });
 
 describe("CORS: a page of an origin that the setting names", () => {

@@ -95,6 +95,16 @@ test("the secrets of the daemon itself, of every origin", () => {
   ]);
 });
 
+test("the secrets of the daemon itself, also those that --dir leaves without a use", () => {
+  const file = [
+    { key: "git_ssh_key", value: "/run/key", place: "sluice.yaml:1:1" },
+    { key: "git_token", value: "${env:GIT}", place: "sluice.yaml:2:1" },
+  ];
+  const settings = resolveSettings("run", { flags: { dir: "/srv/pipelines" }, env: {}, file: file as never });
+  expect(settings.optional("git_ssh_key")).toBeUndefined();
+  expect(ownSecrets(settings).map(({ text }) => text)).toEqual(["${env:GIT}", "/run/key"]);
+});
+
 const targetsOf = (flags: Record<string, string>): ReturnType<typeof targetRules> =>
   targetRules(resolveSettings("run", { flags, env: {}, file: [] }));
 
