@@ -1,7 +1,7 @@
 import { TargetPolicy, targetNotAllowed } from "../../../engine/peers/targets.ts";
 import { noLeader, noReplica } from "../../../engine/sources/kafka/brokers/leaders.ts";
 import { brokerError } from "../../../engine/sources/kafka/brokers/requests.ts";
-import { Answers } from "../../../engine/sources/kafka/brokers/answers.ts";
+import { Answers, longestOfLogin } from "../../../engine/sources/kafka/brokers/answers.ts";
 import {
   mismatch,
   SourceFailures,
@@ -112,7 +112,13 @@ export const sources: PauseSection = {
       noReplica(partitionOf(feed), 2),
     ),
     source("something else than a broker answers at the port", "fetch", () =>
-      thrownBy(() => new Answers().read(Buffer.from("HTTP/1.1 400 Bad Request"), 4, () => undefined)),
+      thrownBy(() =>
+        new Answers().read(
+          Buffer.from("HTTP/1.1 400 Bad Request"),
+          { shortest: 4, longest: longestOfLogin },
+          () => undefined,
+        ),
+      ),
     ),
     source("the group to adopt has members", "offsets", () => adopting({ members: [loader, loader] })),
     source("the group to adopt has a member that cannot be read", "offsets", () =>

@@ -45,6 +45,7 @@ test.each([
   ["a length that is too short for the number of a request", Buffer.concat([int32(3), Buffer.alloc(3)])],
   ["a negative length, which kafkajs reads for ever", Buffer.concat([int32(-4), Buffer.alloc(64)])],
   ["the least length", Buffer.concat([int32(-(2 ** 31)), Buffer.alloc(64)])],
+  ["a length above 1 MiB before anything long was asked for", Buffer.concat([int32((1 << 20) + 1), Buffer.alloc(64)])],
   ["a length of 2 GiB", Buffer.concat([int32(2 ** 31 - 1), Buffer.alloc(64)])],
   [
     "an answer to a request that nobody sent, then no length",
@@ -55,7 +56,7 @@ test.each([
   async (_, bytes) => {
     const brokers = await brokersThatAnswer(bytes);
     await expect(brokers.connect()).rejects.toThrow(
-      /expected an answer of 4 to 268435456 bytes, found the length -?\d+: is it a Kafka broker/,
+      /expected an answer of 4 to 1048576 bytes, found the length -?\d+: is it a Kafka broker/,
     );
     await expect.poll(() => closed).toBeGreaterThan(0);
     await brokers.close();

@@ -61,6 +61,8 @@ declare module "kafkajs/src/network/connection.js" {
     sessionLifetime: { toNumber(): number };
     /** Its login; null where it has none. */
     sasl: object | null;
+    /** The versions of requests that the broker knows; null until they are known. */
+    versions: object | null;
     isConnected(): boolean;
     /** Whether it is logged in; where it is not, it logs in before the next request. */
     isAuthenticated: (this: Connection) => boolean;

@@ -4,7 +4,7 @@ import type Connection from "kafkajs/src/network/connection.js";
 import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 import type { SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
 import { type BrokerAddress, readBrokerAddress } from "../../../../schemas/addresses/broker-address.ts";
-import { Answers } from "./answers.ts";
+import { Answers, longestAnswer, longestOfLogin } from "./answers.ts";
 import { mismatch } from "./failures.ts";
 import { kafkajs } from "./kafkajs.ts";
 
@@ -110,7 +110,11 @@ function takeAnswers(connection: Connection, data: Buffer): void {
   const answers = answersOf.get(connection) ?? new Answers();
   answersOf.set(connection, answers);
   // An answer to a login may be empty; any other begins with the number of its request.
-  answers.read(data, authHandlers === null ? lengthBytes : 0, (answer) => {
+  const lengths = {
+    shortest: authHandlers === null ? lengthBytes : 0,
+    longest: isBeforeLogin(connection) ? longestOfLogin : longestAnswer,
+  };
+  answers.read(data, lengths, (answer) => {
     answered.set(connection, (answered.get(connection) ?? 0) + 1);
     if (connection.authHandlers !== null) {
       connection.authHandlers.onSuccess(answer);
@@ -119,6 +123,11 @@ function takeAnswers(connection: Connection, data: Buffer): void {
     const [correlationId, payload] = [answer.readInt32BE(lengthBytes), answer.subarray(2 * lengthBytes)];
     connection.requestQueue.fulfillRequest({ size: answer.length - lengthBytes, correlationId, payload });
   });
+}
+
+/** Whether nothing was asked for yet but which versions the broker knows, and the steps of a login. */
+function isBeforeLogin({ versions, authHandlers, sasl, authenticatedAt }: Connection): boolean {
+  return versions === null || authHandlers !== null || (sasl !== null && authenticatedAt === null);
 }
 
 /**
