@@ -36,6 +36,8 @@ export interface BatchReaderOptions {
   reading?: CarefulReading;
   /** Notes what keeps the thread from other pipelines. Default: nobody looks. */
   holding?: Holding;
+  /** Whether other pipelines run in the thread. Default: none does. */
+  hasNeighbours?: () => boolean;
   /** Aborts when the pipeline leaves at once. */
   leave: AbortSignal;
   /** Aborts when the pipeline drains, or leaves. */
@@ -45,8 +47,8 @@ export interface BatchReaderOptions {
 /** After so many milliseconds of work without a pause the other pipelines of the thread have their turn. */
 const longestTurn = 20;
 /**
- * After work of so many milliseconds at once, such as to unpack a large batch, it rests for half as long: the event of another
- * pipeline takes several turns until it is a row.
+ * After work of so many milliseconds at once, such as to unpack a large batch, it rests for half as long where it has neighbours: an
+ * event of theirs takes several turns until it is a row.
  */
 const longestStep = 150;
 
@@ -191,7 +193,7 @@ export class BatchReader {
   async #rest(): Promise<void> {
     const worked = this.#worked;
     this.#worked = 0;
-    if (worked > longestStep) await sleep(worked / 2, this.#parts.leave);
+    if (worked > longestStep && this.#parts.hasNeighbours?.() === true) await sleep(worked / 2, this.#parts.leave);
     else await nextTurn();
   }
 

@@ -186,6 +186,7 @@ export class ThreadHost {
     const options: PipelineOptions = {
       pipeline_id,
       reading,
+      hasNeighbours: () => this.#running.size > 1,
       ...(hold !== undefined && { holding: (work) => hold.during(number, work) }),
       limits: config.sink,
       maxAge,

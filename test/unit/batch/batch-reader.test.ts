@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { BatchReader } from "../../../engine/batch/reader.ts";
+import { BatchReader, type BatchReaderOptions } from "../../../engine/batch/reader.ts";
 import { Event } from "../../../engine/event/event.ts";
 import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
 import { RetryPause } from "../../../engine/flow/retry-pause.ts";
@@ -43,7 +43,12 @@ function line(keeps: (place: number) => boolean = () => true): CompiledPipeline 
   };
 }
 
-function assemblerOf(source: StreamSource, max_batch_size: number, max_delay_time: string) {
+function assemblerOf(
+  source: StreamSource,
+  max_batch_size: number,
+  max_delay_time: string,
+  more: Partial<BatchReaderOptions> = {},
+) {
   const [leave, drain] = [new AbortController(), new AbortController()];
   const telemetry = {
     eventsRead: () => undefined,
@@ -61,6 +66,7 @@ function assemblerOf(source: StreamSource, max_batch_size: number, max_delay_tim
     letters: [],
     leave: leave.signal,
     drain: drain.signal,
+    ...more,
   };
   return { reader: new BatchReader(parts), leave, drain };
 }
@@ -115,6 +121,10 @@ describe("a batch", () => {
   });
 });
 
+const turns = async (): Promise<void> => {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+};
+
 /** Whether they had a turn while a batch was read, each of whose reads takes so many milliseconds. */
 const hadTurn = async (milliseconds: number): Promise<boolean> => {
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -135,6 +145,29 @@ describe("the other pipelines of the thread", () => {
   test("have a turn between two reads that take long, though the batch is not full", async () => {
     expect(await hadTurn(21)).toBe(true);
   });
+
+  test.each([true, false])(
+    "have the thread for half as long as a long read took, where there are some: %s",
+    async (are) => {
+      vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+      const source = sourceOf(10);
+      const next = source.next.bind(source);
+      source.next = (...given) => {
+        vi.advanceTimersByTime(400);
+        return next(...given);
+      };
+      const { reader } = assemblerOf(source, 10, "1h", { hasNeighbours: () => are });
+      let isRead = false;
+      const reading = reader.next(line(), () => 1, nothing).then(() => (isRead = true));
+      await turns();
+      expect(isRead).toBe(!are);
+      await vi.advanceTimersByTimeAsync(199);
+      await turns();
+      expect(isRead).toBe(!are);
+      await vi.advanceTimersByTimeAsync(1);
+      await reading;
+    },
+  );
 
   test("have none after each read of a few milliseconds: it would cost more than it gives", async () => {
     expect(await hadTurn(1)).toBe(false);
