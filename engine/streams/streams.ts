@@ -4,7 +4,7 @@ import { quantityBytes } from "../../schemas/quantity.ts";
 import type { Disk } from "../core/disk.ts";
 import { EngineError } from "../core/errors.ts";
 import type { BoundedStreamState, Stream, StreamLimits } from "../core/stream.ts";
-import { ArrivalTimes } from "./arrival-times.ts";
+import { ArrivalTimes } from "./embedded/arrival-times.ts";
 import { EmbeddedStream } from "./embedded/embedded-stream.ts";
 import { type SegmentSizes } from "./embedded/stream-files.ts";
 import { makeFolders } from "../state/durable-files.ts";

@@ -9,7 +9,7 @@ import type { Front, Stream, StreamLimits, StreamState } from "../../core/stream
 import { makeFolders } from "../../state/durable-files.ts";
 import { DurableMark } from "../../state/durable-mark.ts";
 import { storageError } from "../../state/storage-error.ts";
-import type { Arrival } from "../arrival-times.ts";
+import type { Arrival } from "./arrival-times.ts";
 import { arrivalsIn, frontBefore } from "./find.ts";
 import { frameSize } from "./frame.ts";
 import { DiskRoom, refusalOf, Unwritten } from "./limits.ts";

@@ -1,6 +1,6 @@
 import { EngineError } from "../../core/errors.ts";
 import type { Front } from "../../core/stream.ts";
-import type { Arrival } from "../arrival-times.ts";
+import type { Arrival } from "./arrival-times.ts";
 import type { Frame } from "./frame.ts";
 import { FrameWalk } from "./frame-walk.ts";
 import type { SegmentList } from "./segment-list.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ArrivalTimes } from "../../../engine/streams/arrival-times.ts";
+import { ArrivalTimes } from "../../../engine/streams/embedded/arrival-times.ts";
 
 test("the oldest is known within a second, and of those of 5,000 seconds within four", () => {
   const times = new ArrivalTimes([{ last: 10, time: 500 }]);
