@@ -12,8 +12,10 @@ import { checkTargets } from "./catalog/targets.ts";
 import { PipelineViews } from "./catalog/views.ts";
 import type { DeadLetterQueue, LetterEvent, Selection } from "./core/dead-letter.ts";
 import { EngineError, type ErrorCode } from "./core/errors.ts";
-import { isAtRest } from "./core/lifecycle.ts";
+import { isAtRest, shouldRun } from "./core/lifecycle.ts";
 import type { Readiness } from "./core/readiness.ts";
+import type { RewindPlan, RewindTo, RewoundPartition } from "./core/positions.ts";
+import { isPushed } from "./sources/registry.ts";
 import type { PipelineHealth, PipelineView } from "./core/pipeline-view.ts";
 import type { SourceSample } from "./event/newest-events.ts";
 import type { HttpRefusal } from "./http/refusal.ts";
@@ -406,6 +408,59 @@ export class Engine {
     }
     const send = (batch: LetterEvent[]): Promise<void> => this.#runner.reprocess(pipeline_id, batch);
     return reprocess(pipeline_id, selection, this.#stores.letters, send);
+  }
+
+  /**
+   * What a rewind of a pipeline reads again. Changes nothing. Throws PIPELINE_NOT_FOUND, and REWIND_REFUSED where it cannot be
+   * told, or nothing is there to be read again.
+   */
+  async rewindPlan(pipeline_id: string, to: RewindTo): Promise<RewindPlan> {
+    const entry = this.#registry.get(pipeline_id);
+    const { config, status } = entry;
+    const refused = (why: string): EngineError =>
+      new EngineError("REWIND_REFUSED", `pipeline ${pipeline_id} is not rewound: ${why}`, { details: { pipeline_id } });
+    if (isPushed(config)) throw refused("its events are pushed to it, and those that are settled are not kept");
+    if (config.join !== undefined) throw refused("it has a join, of which nobody can tell which rows would come again");
+    if (status !== "Running" && !isAtRest(status)) throw refused(`it is ${status}: ask again when that has ended`);
+    let partitions: RewoundPartition[];
+    try {
+      partitions = await this.#runner.rewound(entry, to);
+    } catch (error) {
+      throw error instanceof EngineError ? error : refused(error instanceof Error ? error.message : String(error));
+    }
+    const hasDedup = config.transforms.some(({ type }) => type === "dedup");
+    return {
+      pipeline_id,
+      partitions,
+      events: partitions.reduce((sum, one) => sum + one.from - one.to, 0),
+      ...(hasDedup && { keys: this.#stores.journal.finalKeyCount(pipeline_id) }),
+    };
+  }
+
+  /**
+   * Sets a pipeline back: it is drained, its positions change in one write, and it runs again where it ran. Its status stays
+   * meanwhile. Throws as `rewindPlan`, and REWIND_REFUSED where batches wait for their table. `asker`: for the log.
+   */
+  async rewind(pipeline_id: string, to: RewindTo, asker: { by?: string; reason?: string } = {}): Promise<RewindPlan> {
+    const plan = await this.rewindPlan(pipeline_id, to);
+    const drainLimit = this.#settings.drainLimit ?? defaultDrainLimit;
+    let isDone = false;
+    try {
+      if (shouldRun(this.#registry.get(pipeline_id).status)) await this.#runner.stop(pipeline_id, drainLimit);
+      isDone = await this.#runner.atRest(pipeline_id, () => this.#stores.journal.rewind(pipeline_id, plan.partitions));
+    } finally {
+      const { status } = this.#registry.get(pipeline_id);
+      if (shouldRun(status)) await this.#runner.startAgain(pipeline_id);
+    }
+    if (isDone) {
+      const { partitions, events } = plan;
+      this.#settings.log.warn({ pipeline_id, ...asker, partitions, events }, "A pipeline was rewound.");
+      return plan;
+    }
+    throw new EngineError(
+      "REWIND_REFUSED",
+      `pipeline ${pipeline_id} is not rewound: it was started meanwhile; ask again`,
+    );
   }
 
   /** Answers a request to the events listener. Never throws. */

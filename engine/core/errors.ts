@@ -19,6 +19,7 @@ export const policies = {
   DATA_DIR_NEWER: "halt",
   DATA_DIR_OLDER: "halt",
   REPROCESS_FAILED: "retry",
+  REWIND_REFUSED: "reject",
   SAMPLE_FAILED: "retry",
   STREAM_FULL: "retry",
   RATE_LIMITED: "retry",

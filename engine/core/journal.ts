@@ -126,7 +126,7 @@ export interface CutLog {
   end: Offset;
   /** What was to be read next. */
   next: Offset;
-  /** An option or a person has decided since from where to read on. */
+  /** An option or a person has decided since from where to read on; or a person has rewound it, and the log was not cut. */
   isSettled?: true;
 }
 

@@ -127,3 +127,32 @@ export function narrowed(ranges: readonly PositionRange[], places: readonly Plac
 function emptyRange(feed: Feed, base: Offset): PositionRange {
   return { feed, base, first: base, last: base - 1, count: 0 };
 }
+
+/** Where reading begins again. Offsets are the next ones, by topic and partition; of others nothing changes. */
+export type RewindTo =
+  | { kind: "earliest" }
+  /** The first events at or after a time, in milliseconds since the epoch. */
+  | { kind: "time"; time: number }
+  | { kind: "offsets"; offsets: readonly { topic: string; partition: number; offset: Offset }[] };
+
+/** A partition that is read again. */
+export interface RewoundPartition {
+  feed: Feed;
+  topic: string;
+  partition: number;
+  /** The next offset now, and the one to go on at. */
+  from: Offset;
+  to: Offset;
+  /** The first offset that the brokers have. */
+  first: Offset;
+}
+
+/** What a rewind does. */
+export interface RewindPlan {
+  pipeline_id: string;
+  partitions: RewoundPartition[];
+  /** Offsets that are read again. Some may hold no event. */
+  events: number;
+  /** Keys that dedup remembers: events that have one are dropped. Absent without dedup. */
+  keys?: number;
+}

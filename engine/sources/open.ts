@@ -1,7 +1,7 @@
 import { durationMs } from "../../schemas/duration.ts";
 import type { PipelineConfig, SourceConfig } from "../../schemas/pipeline.ts";
 import { nextPosition } from "../core/journal.ts";
-import { streamFeed } from "../core/positions.ts";
+import { type RewoundPartition, streamFeed } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
 import type { SourceSample } from "../event/newest-events.ts";
 import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
@@ -11,6 +11,7 @@ import { TargetPolicy, type TargetRules } from "../peers/targets.ts";
 import { socketsWithin } from "./kafka/brokers/sockets.ts";
 import { checkKafka } from "./kafka/check.ts";
 import { openKafka, type KafkaSpec, type KafkaTools } from "./kafka/open.ts";
+import { type RewindRequest, rewindTopics } from "./kafka/rewind.ts";
 import { sampleTopics } from "./kafka/sample.ts";
 import { kindOf, sourceKinds } from "./registry.ts";
 import { StreamSource } from "./stream/stream-source.ts";
@@ -45,6 +46,13 @@ interface Log<Config extends SourceConfig> {
   check(sources: readonly Config[], tools: LogTools, signal: AbortSignal): Promise<Readiness>;
   /** The newest events, at most `count`. Takes none out, and commits nothing. Throws the reason of `signal`. */
   sample(sources: readonly Config[], tools: LogTools, count: number, signal: AbortSignal): Promise<SourceSample>;
+  /** What is read again, and from where. Throws as `rewindTopics`. */
+  rewind(
+    sources: readonly Config[],
+    tools: LogTools,
+    request: RewindRequest,
+    signal: AbortSignal,
+  ): Promise<RewoundPartition[]>;
 }
 
 /** What all kinds together need to look at a log. */
@@ -52,7 +60,7 @@ type LogTools = Pick<AnyTools, "log" | "socketFactory"> & Pick<AnySpec["kafka"],
 
 /** One line for each. */
 const logs: { readonly [K in ReadKind]: Log<Extract<SourceConfig, { type: Kinds[K]["types"][number] }>> } = {
-  kafka: { open: openKafka, check: checkKafka, sample: sampleTopics },
+  kafka: { open: openKafka, check: checkKafka, sample: sampleTopics, rewind: rewindTopics },
 };
 
 /** The log of the sources of a config, which are of one kind; undefined where events are pushed. */
@@ -98,6 +106,17 @@ export async function sampleSource(
   const log = logOf(config);
   if (log === undefined) throw new Error(`pipeline ${config.pipeline_id}: expected a source whose log is read`);
   return log.sample(config.sources, { ...withSockets({ targets }, tools), settings: kafka.settings }, count, signal);
+}
+
+/** What a rewind of a pipeline reads again. Throws as `rewindTopics`. */
+export async function rewindSource(
+  { config, kafka, targets, request }: Pick<AnySpec, "config" | "kafka" | "targets"> & { request: RewindRequest },
+  tools: Pick<AnyTools, "log" | "socketFactory">,
+  signal: AbortSignal,
+): Promise<RewoundPartition[]> {
+  const log = logOf(config);
+  if (log === undefined) throw new Error(`pipeline ${config.pipeline_id}: expected a source whose log is read`);
+  return log.rewind(config.sources, { ...withSockets({ targets }, tools), settings: kafka.settings }, request, signal);
 }
 
 /** Connections are made only to brokers that the operator allows. */

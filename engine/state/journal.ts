@@ -12,7 +12,8 @@ import {
 } from "../core/journal.ts";
 import { letterBytes, type Rejection } from "../core/dead-letter.ts";
 import { diskReserve } from "../core/disk.ts";
-import { joinFeed, offsetAt, streamFeed, type PositionRange } from "../core/positions.ts";
+import { EngineError } from "../core/errors.ts";
+import { joinFeed, offsetAt, streamFeed, type PositionRange, type RewoundPartition } from "../core/positions.ts";
 import type { DeadLetters, LetterAmount } from "./dead-letters.ts";
 import { recordOf, storedRecord, type StoredRecord } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
@@ -135,6 +136,29 @@ export class StoreJournal implements Journal {
 
   finalKeys(pipeline_id: string, after: number): Promise<FinalKeys[]> {
     return Promise.resolve(this.#keys.page(pipeline_id, after));
+  }
+
+  /**
+   * Sets positions back, of a pipeline at rest without pending batches: what lies after them is read again. In one write, with
+   * how far each feed had been read: the consumer group has that, until it gets the new positions. Throws REWIND_REFUSED where
+   * a batch is pending.
+   */
+  async rewind(pipeline_id: string, partitions: readonly Pick<RewoundPartition, "feed" | "to">[]): Promise<void> {
+    await this.#store.write(() => {
+      if (this.#hasPending(pipeline_id)) {
+        const text = `pipeline ${pipeline_id} is not rewound: prepared batches wait for their table; resolve its pause first`;
+        throw new EngineError("REWIND_REFUSED", text);
+      }
+      const progress = this.progress(pipeline_id);
+      const positions = { ...progress.positions };
+      const cutLogs = { ...progress.notes?.cutLogs };
+      for (const { feed, to } of partitions) {
+        const read = Math.max((positions[feed] ?? -1) + 1, cutLogs[feed]?.next ?? 0);
+        positions[feed] = Math.min(positions[feed] ?? to - 1, to - 1);
+        cutLogs[feed] = { end: to, next: read, isSettled: true };
+      }
+      this.#progress.putSync(pipeline_id, { ...progress, positions, notes: { ...progress.notes, cutLogs } });
+    });
   }
 
   finalKeyCount(pipeline_id: string): number {

@@ -52,17 +52,22 @@ async function checkTarget(sink: Sink, signal: AbortSignal): Promise<Readiness> 
 }
 
 /** The newest events of a source. Throws where it cannot be read, or takes too long. */
-export async function samplePipeline(
-  spec: SampledSpec,
-  tools: ThreadMachine & Pick<AnyTools, "log">,
-): Promise<SourceSample> {
+export function samplePipeline(spec: SampledSpec, tools: ThreadMachine & Pick<AnyTools, "log">): Promise<SourceSample> {
+  return inTime(
+    (signal) =>
+      sampleSource(spec, tools, signal).catch((error: unknown) => {
+        throw spec.stream === undefined ? error : storageError(error);
+      }),
+    ", or for fewer events",
+  );
+}
+
+/** The answer of servers, unless it takes too long. `else`: what to do then, besides asking again. */
+export function inTime<Answer>(ask: (signal: AbortSignal) => Promise<Answer>, orElse = ""): Promise<Answer> {
   const signal = AbortSignal.timeout(patience);
   const late = new Promise<never>((_resolve, reject) => {
-    const text = `expected an answer within ${patience / 1000} s, found none: ask again, or for fewer events`;
+    const text = `expected an answer within ${patience / 1000} s, found none: ask again${orElse}`;
     signal.addEventListener("abort", () => reject(new Error(text)), { once: true });
   });
-  const reading = sampleSource(spec, tools, signal).catch((error: unknown) => {
-    throw spec.stream === undefined ? error : storageError(error);
-  });
-  return Promise.race([reading, late]);
+  return Promise.race([ask(signal), late]);
 }

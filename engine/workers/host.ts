@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { secretTexts } from "../../schemas/secret-fields.ts";
 import { CarefulReading } from "../batch/careful-reading.ts";
-import { checkPipeline, samplePipeline } from "./check.ts";
+import { checkPipeline, inTime, samplePipeline } from "./check.ts";
 import { createKeys, compilePipeline, type CompileOptions } from "./compile.ts";
 import { Pipeline, type PipelineOptions } from "../delivery/pipeline.ts";
 import type { RunnablePipeline } from "./joined-pipelines.ts";
@@ -16,7 +16,7 @@ import type { Source } from "../core/source.ts";
 import { RetryPause } from "../flow/retry-pause.ts";
 import type { ThreadHold } from "../flow/thread-hold.ts";
 import { hiding } from "../peers/hidden-secrets.ts";
-import { type AnyTools, type OpenedSource, openSource } from "../sources/open.ts";
+import { type AnyTools, type OpenedSource, openSource, rewindSource } from "../sources/open.ts";
 import { kindOf } from "../sources/registry.ts";
 import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
@@ -104,6 +104,9 @@ export class ThreadHost {
       case "sample":
         void this.#sample(message);
         break;
+      case "rewind":
+        void this.#rewind(message);
+        break;
       case "answer":
         this.#remote.answered(message);
         break;
@@ -154,6 +157,20 @@ export class ThreadHost {
       this.#remote.post({ type: "sampled", call, sample });
     } catch (error) {
       this.#remote.post({ type: "sampled", call, error: toPlain(error) });
+    } finally {
+      this.#configs.delete(spec.config);
+    }
+  }
+
+  async #rewind({ call, spec }: Extract<ToThread, { type: "rewind" }>): Promise<void> {
+    this.#configs.add(spec.config);
+    try {
+      const partitions = await inTime((signal) =>
+        rewindSource(spec, { ...this.#machine, log: this.#remote.log }, signal),
+      );
+      this.#remote.post({ type: "rewound", call, partitions });
+    } catch (error) {
+      this.#remote.post({ type: "rewound", call, error: toPlain(error) });
     } finally {
       this.#configs.delete(spec.config);
     }

@@ -4,6 +4,7 @@ import type { Pause } from "../core/pause.ts";
 import { foreignText } from "../peers/foreign-text.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import type { Readiness } from "../core/readiness.ts";
+import type { RewoundPartition } from "../core/positions.ts";
 import type { SourceSample } from "../event/newest-events.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -13,6 +14,7 @@ import type {
   FromThread,
   PipelineSpec,
   PlainError,
+  RewoundSpec,
   SampledSpec,
   ToThread,
   WorkerLike,
@@ -20,7 +22,10 @@ import type {
 import { fromPlain, toPlain } from "./remote.ts";
 import { type Hold, Watchdog } from "./watchdog.ts";
 
-type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" | "checked" | "sampled" }>;
+type JournalCall = Exclude<
+  Extract<FromThread, { call: number }>,
+  { type: "reprocessing" | "checked" | "sampled" | "rewound" }
+>;
 
 /**
  * What a thread is for: any pipelines (`shared`); pipelines whose threads die repeatedly (`lone`), usually one, with
@@ -124,6 +129,11 @@ export class ThreadPool {
     return this.#callChecks((call) => ({ type: "sample", call, spec }));
   }
 
+  /** What a rewind of a pipeline reads again, asked beside it. Throws as `sample`, and REWIND_REFUSED. */
+  rewind(spec: RewoundSpec): Promise<RewoundPartition[]> {
+    return this.#callChecks((call) => ({ type: "rewind", call, spec }));
+  }
+
   async #callChecks<Answer>(message: (call: number) => ToThread): Promise<Answer> {
     if (this.#isClosed) throw new LeftForLater("the process ends");
     clearTimeout(this.#checksTimer);
@@ -206,6 +216,9 @@ export class ThreadPool {
         break;
       case "sampled":
         settle(thread, message.call, message.error, message.sample);
+        break;
+      case "rewound":
+        settle(thread, message.call, message.error, message.partitions);
         break;
       case "started":
         thread.pipelines.get(message.pipeline_id)?.hasStarted();

@@ -3,14 +3,14 @@ import type { LetterEvent } from "../core/dead-letter.ts";
 import type { Care, EventPlace } from "../batch/careful-reading.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Progress, SourceNotes } from "../core/journal.ts";
-import type { Feed } from "../core/positions.ts";
+import type { Feed, RewoundPartition } from "../core/positions.ts";
 import type { Readiness } from "../core/readiness.ts";
 import type { SourceSample } from "../event/newest-events.ts";
 import type { SendOptions } from "../delivery/protocol.ts";
 import type { ThreadHold } from "../flow/thread-hold.ts";
 import type { TargetRules } from "../peers/targets.ts";
 import type { KafkaSettings } from "../sources/kafka/brokers/settings.ts";
-import type { SourcePart } from "../sources/open.ts";
+import type { rewindSource, SourcePart } from "../sources/open.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** Everything that a thread needs to run a pipeline, as plain data. */
@@ -50,6 +50,9 @@ export type CheckedSpec = Pick<PipelineSpec, "pipeline_id" | "config" | "options
 /** What a thread needs to take a sample of a source. Secrets are resolved. */
 export type SampledSpec = SourcePart & Pick<PipelineSpec, "kafka">;
 
+/** What a thread needs to tell what a rewind reads again. Secrets are resolved. */
+export type RewoundSpec = Parameters<typeof rewindSource>[0];
+
 /** A thread's end of the channel to its process. */
 export interface ThreadPort {
   postMessage(messages: FromThread[]): void;
@@ -85,6 +88,7 @@ export type ToThread =
   | { type: "reprocess"; call: number; pipeline_id: string; letters: LetterEvent[] }
   | { type: "check"; call: number; spec: CheckedSpec }
   | { type: "sample"; call: number; spec: SampledSpec }
+  | { type: "rewind"; call: number; spec: RewoundSpec }
   /** Answers a call to the journal, by its `call` number. */
   | { type: "answer"; call: number; error?: PlainError; keys?: FinalKeys[] };
 
@@ -117,6 +121,8 @@ export type FromThread =
   | { type: "reprocessing"; call: number; error?: PlainError }
   /** Answers a `check`. */
   | { type: "checked"; call: number; readiness: Readiness }
+  /** Answers a `rewind`. */
+  | { type: "rewound"; call: number; partitions?: RewoundPartition[]; error?: PlainError }
   /** Answers a `sample`. */
   | { type: "sampled"; call: number; sample?: SourceSample; error?: PlainError }
   /** The pipeline was ended, or failed with an error that no retry mends. Also the answer to a start that fails. */

@@ -5,6 +5,7 @@ import { waitAtMost } from "../flow/wait-at-most.ts";
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import { type Pause, waysOut } from "../core/pause.ts";
 import type { Readiness } from "../core/readiness.ts";
+import type { RewindTo, RewoundPartition } from "../core/positions.ts";
 import { lettersOf } from "../core/journal.ts";
 import type { SourceSample } from "../event/newest-events.ts";
 import type { StoreJournal } from "../state/journal.ts";
@@ -166,6 +167,22 @@ export class Runner {
     }
     checkTargets(config, targets);
     return this.#pool.sample({ config: await resolveSecrets(config, secrets), kafka, targets, count });
+  }
+
+  /** What a rewind of a pipeline reads again. Throws REWIND_REFUSED where that cannot be told, and as `sample`. */
+  async rewound({ pipeline_id, config }: CatalogEntry, to: RewindTo): Promise<RewoundPartition[]> {
+    const { secrets, targets, kafka, journal } = this.#options;
+    checkTargets(config, targets);
+    const request = { pipeline_id, to, progress: journal.progress(pipeline_id) };
+    return this.#pool.rewind({ config: await resolveSecrets(config, secrets), kafka, targets, request });
+  }
+
+  /** Starts a pipeline that is at rest and should run, and retries; does nothing where it runs, or the process ends. */
+  async startAgain(pipeline_id: string): Promise<void> {
+    if (this.#isClosed) return;
+    await this.#with(pipeline_id, async (supervisor) => {
+      if (!supervisor.isWanted) supervisor.restart();
+    });
   }
 
   /** Does something to a pipeline at rest; does nothing, and resolves with false, where it should run. */

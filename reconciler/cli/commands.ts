@@ -146,6 +146,12 @@ export const commands: readonly Command[] = [
     async () => (await suspension()).rollback,
   ),
   command(
+    "rewind",
+    "<ID>",
+    "let a pipeline read its Kafka topics again, from a time or from offsets on",
+    async () => (await import("./client/rewind.ts")).rewind,
+  ),
+  command(
     "history",
     "[ID]",
     "list the changes of the pipelines, or of one, newest first",

@@ -53,6 +53,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   resume: ["sluice resume orders", "sluice resume --wait"],
   approve: ["sluice approve", "sluice approve 0123456789abcdef0123456789abcdef01234567"],
   rollback: ["sluice rollback 0123456 --dry-run", "sluice rollback 0123456 --wait", "sluice rollback --cancel"],
+  rewind: [
+    "sluice rewind orders --to 2h --dry-run",
+    'sluice rewind orders --to 2026-01-31T12:00:00Z --reason "the table was truncated"',
+    "sluice rewind orders --to shop.orders/0=1200,shop.orders/1=900",
+  ],
   history: ["sluice history", "sluice history orders --output json", "sluice history --accuracy"],
   "dlq state": ["sluice dlq state orders"],
   "dlq list": [

@@ -12,7 +12,7 @@ import { kafkaFeed } from "./positions/feed.ts";
 import { Codecs } from "./protocol/codecs.ts";
 import { PartitionReader } from "./reading/partition-reader.ts";
 
-interface SampleTools {
+export interface SampleTools {
   settings: KafkaSettings;
   log: Log;
   socketFactory?: ISocketFactory;

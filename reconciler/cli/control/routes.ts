@@ -1,7 +1,14 @@
 import { randomUUID } from "node:crypto";
 import express from "express";
 import type { ErrorRequestHandler, Express, Request } from "express";
-import { mostLetters, type Engine, type LetterFilter, type Selection } from "../../../engine/index.ts";
+import {
+  EngineError,
+  mostLetters,
+  type Engine,
+  type LetterFilter,
+  type RewindTo,
+  type Selection,
+} from "../../../engine/index.ts";
 import { ApiError, errorBody, sendError } from "../../api/http/api-error.ts";
 import { pageOf } from "../../api/http/page.ts";
 import { readRoutes } from "../../api/routes.ts";
@@ -13,7 +20,9 @@ import type { OperatorVerbs } from "./operator-routes.ts";
 export type ControlSources = Omit<StatusSources, "engine" | "reconciler"> & {
   reconciler: StatusSources["reconciler"] & { operator: OperatorVerbs };
   engine: StatusSources["engine"] &
-    Pick<Engine, "reprocess" | "sample" | "sql"> & { tokens: Pick<Engine["tokens"], "show" | "rotate"> };
+    Pick<Engine, "reprocess" | "rewind" | "rewindPlan" | "sample" | "sql"> & {
+      tokens: Pick<Engine["tokens"], "show" | "rotate">;
+    };
 };
 
 /**
@@ -58,6 +67,13 @@ export function controlApi(sources: ControlSources): Express {
   app.get("/control/v1/pipeline/:id/sample", (req, res) =>
     engine.sample(idOf(req), pageOf(req.query).limit).then((sample) => void res.json(sample)),
   );
+  app.post("/control/v1/pipeline/:id/rewind", (req, res) => {
+    const { dry_run, by, reason } = (req.body ?? {}) as Record<string, unknown>;
+    const asker = { ...(typeof by === "string" && { by }), ...(typeof reason === "string" && { reason }) };
+    const [id, to] = [idOf(req), rewindOf(req)];
+    const done = dry_run === true ? engine.rewindPlan(id, to) : engine.rewind(id, to, asker);
+    return done.then((plan) => void res.json(plan), asConflict);
+  });
   app.get("/control/v1/pipeline/:id/token", (req, res) => void res.json(engine.tokens.show(idOf(req))));
   app.post("/control/v1/pipeline/:id/token/rotate", (req, res) =>
     engine.tokens
@@ -110,6 +126,27 @@ function timeOf(query: Request["query"], name: string): string | undefined {
   const time = typeof text === "string" ? Date.parse(text) : NaN;
   if (!Number.isNaN(time)) return new Date(time).toISOString();
   throw new ApiError(422, "unprocessable_entity", `${name}: expected a time in ISO 8601, such as 2026-01-31T12:00:00Z`);
+}
+
+/** A rewind that is refused is a conflict with what is there. */
+function asConflict(error: unknown): never {
+  const isRefused = error instanceof EngineError && error.code === "REWIND_REFUSED";
+  throw isRefused ? new ApiError(409, "conflict", error.message) : error;
+}
+
+function isPlace(one: unknown): one is { topic: string; partition: number; offset: number } {
+  const { topic, partition, offset } = (one ?? {}) as Partial<Record<string, unknown>>;
+  return typeof topic === "string" && Number.isSafeInteger(partition) && Number.isSafeInteger(offset);
+}
+
+/** `earliest`, a time, or offsets of partitions (docs/sources/kafka.md, Reading again). */
+function rewindOf(req: Request): RewindTo {
+  const { to } = (req.body ?? {}) as { to?: Partial<Record<string, unknown>> };
+  if (to?.["kind"] === "earliest") return { kind: "earliest" };
+  if (to?.["kind"] === "time" && Number.isFinite(to["time"])) return { kind: "time", time: to["time"] as number };
+  const offsets = to?.["kind"] === "offsets" && Array.isArray(to["offsets"]) ? (to["offsets"] as unknown[]) : [];
+  if (offsets.length > 0 && offsets.every(isPlace)) return { kind: "offsets", offsets };
+  throw new ApiError(422, "unprocessable_entity", "to: expected earliest, a time, or offsets of partitions");
 }
 
 function questionOf(req: Request): { query: string; format?: string } {

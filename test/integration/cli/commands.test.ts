@@ -59,6 +59,13 @@ function serve(served: ControlSources["engine"]): Promise<ControlServer> {
   return listenControl(dataDir, controlApi({ engine: served, reconciler, registry: new Registry(), info: () => info }));
 }
 
+const rewound = {
+  pipeline_id: "orders",
+  partitions: [{ feed: "c/shop/0", topic: "shop", partition: 0, from: 60, to: 20, first: 0 }],
+  events: 40,
+  keys: 7,
+};
+
 function refuse(): never {
   throw new EngineError("NOT_SUPPORTED", "pipeline orders has no webhook source: it has no token");
 }
@@ -75,6 +82,8 @@ beforeEach(async () => {
       show: (id: string) => (engine.get(id), token),
       rotate: async (id, given) => `new-token-of-${id}${given?.now === true ? "-now" : ""}`,
     },
+    rewind: async () => rewound,
+    rewindPlan: async () => rewound,
     reprocess: async () => ({
       request_id: "dlq-reprocess-1",
       status: "partial" as const,
@@ -265,6 +274,22 @@ describe("for people", () => {
     expect(wrong.err).toMatch(/--component: expected .*otlp-receiver/);
   });
 
+  test("rewind says what is read again, and what dedup drops of that", async () => {
+    const dry = await sluice("rewind", "orders", "--to", "2h", "--dry-run");
+    expect(dry.out.split("\n")).toEqual([
+      "orders would read 40 offsets again.",
+      "Dedup remembers 7 keys: of these events it drops those that have one, and the others become rows once more.",
+      "PARTITION  NEXT OFFSET  REWOUND TO  FIRST OFFSET",
+      "shop/0     60           20          0",
+    ]);
+    expect((await sluice("rewind", "orders", "--to", "shop/0=20")).out).toContain("orders reads 40 offsets again.");
+    const wrong = await sluice("rewind", "orders", "--to", "the beginning");
+    expect([wrong.code, wrong.err]).toEqual([
+      1,
+      expect.stringContaining("--to: expected earliest, a time in ISO 8601"),
+    ]);
+  });
+
   test("token rotate prints the new token alone", async () => {
     const { out, err } = await sluice("token", "rotate", "orders");
     expect([out, err]).toEqual([
@@ -362,6 +387,8 @@ describe("what cannot be done is one sentence, and exit code 1", () => {
       sql: refuse,
       sample: refuse,
       reprocess: refuse,
+      rewind: refuse,
+      rewindPlan: refuse,
     });
     expect((await sluice("token", "rotate", "orders")).err).toBe(
       "sluice: pipeline orders has no webhook source: it has no token",

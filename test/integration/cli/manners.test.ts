@@ -81,6 +81,8 @@ beforeAll(async () => {
       show: () => ({ created_at: hold.since, last_used_at: null, brought: false }),
       rotate: async () => "a-token",
     },
+    rewind: async () => ({ pipeline_id: "orders", partitions: [], events: 1 }),
+    rewindPlan: async () => ({ pipeline_id: "orders", partitions: [], events: 1 }),
     reprocess: async () => ({ request_id: "1", status: "accepted" as const, accepted_count: 1, unknown: [] }),
     sample: async () => ({ events: [], left_out: 0 }),
     sql: async (_query: string, format?: string) =>
@@ -161,6 +163,7 @@ const succeeding: Readonly<Record<string, () => string[]>> = {
   resume: () => [],
   approve: () => [],
   rollback: () => ["0123456"],
+  rewind: () => ["orders", "--to", "earliest"],
   history: () => [],
   "dlq state": () => ["orders"],
   "dlq list": () => ["orders"],

@@ -42,7 +42,16 @@ async function start(): Promise<void> {
   reconciler = world.reconciler({ source, interval: 3_600_000 });
   const tokens = { show: () => ({ created_at: "", last_used_at: null, brought: false }), rotate: unasked };
   const list = (): PipelineView[] => world.engine.list();
-  const engine = { ...restingEngine([]), list, tokens, reprocess: unasked, sample: unasked, sql: unasked };
+  const engine = {
+    ...restingEngine([]),
+    list,
+    tokens,
+    reprocess: unasked,
+    rewind: unasked,
+    rewindPlan: unasked,
+    sample: unasked,
+    sql: unasked,
+  };
   control = await listenControl(
     world.dataDir,
     controlApi({ engine, reconciler, registry: new Registry(), info: () => info }),

@@ -74,6 +74,22 @@ test("what a source notes beside positions stays until it notes something else",
   expect(journal.progress("orders")).toMatchObject({ positions: { a: 1, b: 2 }, notes: others });
 });
 
+test("a rewind sets positions back with how far they had been read, at once, and not while a batch is pending", async () => {
+  await journal.place("orders", { a: 59, b: 9 }, { notes: { starts: { c: "earliest" } } });
+  const pending = recordOf([], 1);
+  await journal.prepare(pending);
+  await expect(journal.rewind("orders", [{ feed: "a", to: 20 }])).rejects.toMatchObject({ code: "REWIND_REFUSED" });
+  expect(journal.progress("orders").positions).toEqual({ a: 59, b: 9 });
+  await journal.commit(pending);
+  await journal.rewind("orders", [{ feed: "a", to: 20 }]);
+  await journal.rewind("orders", [{ feed: "a", to: 5 }]);
+  await reopen();
+  expect(journal.progress("orders")).toMatchObject({
+    positions: { a: 4, b: 9 },
+    notes: { starts: { c: "earliest" }, cutLogs: { a: { end: 5, next: 60, isSettled: true } } },
+  });
+});
+
 test("the rows of a join wait from the commit that made them until they are settled or dropped", async () => {
   const made = record(1, { into: "join" });
   await journal.prepare(made);

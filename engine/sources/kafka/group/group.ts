@@ -21,6 +21,24 @@ export class Group {
 
   /** Feeds have the names that they have where no topic id is known. Throws what the client throws. */
   async read(): Promise<GroupState> {
+    const state = await this.ends();
+    const places = new Map(state.partitions.map(({ feed }) => [feed, partitionOf(feed)]));
+    const asked = [
+      this.#client.committed(this.#groupId, [...places.values()]),
+      this.#client.members(this.#groupId),
+    ] as const;
+    const [committed, members] = await Promise.all(asked);
+    const byPlace = committedByPlace(committed);
+    const partitions = state.partitions.map((one): PartitionState => {
+      const own = byPlace.get(placeText(places.get(one.feed)!));
+      return own === undefined ? one : { ...one, committed: own };
+    });
+    if (partitions.length > 0 && partitions.every(({ missing }) => missing !== undefined)) throw partitions[0]!.missing;
+    return { ...state, partitions, members: membersIn(members, committed) };
+  }
+
+  /** The same without what the group has committed, and without its members. Throws what the client throws. */
+  async ends(): Promise<GroupState> {
     const cluster = await this.#client.cluster(this.#topics);
     const before = await this.topicIds();
     const places = (await Promise.all(this.#topics.map((topic) => this.#placesOf(topic)))).flat();
@@ -30,16 +48,10 @@ export class Group {
       if (topicIds.get(topic) !== id)
         throw new Error(`topic ${topic}: it was created again while its offsets were read`);
     }
-    const asked = [this.#client.committed(this.#groupId, places), this.#client.members(this.#groupId)] as const;
-    const [committed, members] = await Promise.all(asked);
-    const byPlace = committedByPlace(committed);
     const partitions = places.map((place, index): PartitionState => {
-      const feed = kafkaFeed({ cluster, ...place });
-      const own = byPlace.get(placeText(place));
-      return { feed, ...rangeOf(firsts[index]!, ends[index]!), ...(own !== undefined && { committed: own }) };
+      return { feed: kafkaFeed({ cluster, ...place }), ...rangeOf(firsts[index]!, ends[index]!) };
     });
-    if (partitions.length > 0 && partitions.every(({ missing }) => missing !== undefined)) throw partitions[0]!.missing;
-    return { cluster, partitions, topicIds, members: membersIn(members, committed) };
+    return { cluster, partitions, topicIds, members: undefined };
   }
 
   /**

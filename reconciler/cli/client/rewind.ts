@@ -1,0 +1,54 @@
+import type { RewindPlan, RewindTo } from "../../../engine/index.ts";
+import { daemonOf } from "../control/client.ts";
+import { CliError } from "../invocation/cli-error.ts";
+import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
+import { parseMoment } from "../invocation/settings.ts";
+import { columns, printable } from "../invocation/terminal.ts";
+import { asker } from "./suspend.ts";
+
+/** `sluice rewind ID --to TIME|earliest|OFFSETS`: a pipeline reads its topics again, from there on. */
+export async function rewind(invocation: Invocation, id: string): Promise<ExitCode> {
+  const { settings } = invocation;
+  const text = settings.optional("rewind_to");
+  const to = text === undefined ? undefined : rewindTo(text);
+  if (to === undefined) throw new CliError(`--to: ${expected}, found ${text === undefined ? "none" : printable(text)}`);
+  const [dry_run, reason] = [settings.isOn("rewind_dry_run"), settings.optional("rewind_reason")];
+  const body = { ...asker(invocation), to, dry_run, ...(reason !== undefined && { reason }) };
+  const url = `/control/v1/pipeline/${encodeURIComponent(id)}/rewind`;
+  const plan = (await daemonOf(invocation).post(url, body)) as RewindPlan;
+  return show(invocation, plan, () => planText(plan, dry_run, invocation));
+}
+
+const expected =
+  'expected earliest, a time in ISO 8601, how long ago, such as "2h", or offsets, such as "orders/0=1200,orders/1=900"';
+
+function rewindTo(text: string): RewindTo | undefined {
+  if (text === "earliest") return { kind: "earliest" };
+  const moment = parseMoment(text, Date.now());
+  if (moment !== undefined) return { kind: "time", time: Date.parse(moment) };
+  const offsets = text.split(",").map((one) => {
+    const [, topic = "", partition = "", offset = ""] = /^(.+)\/(\d+)=(\d+)$/.exec(one.trim()) ?? [];
+    return { topic, partition: Number(partition), offset: Number(offset) };
+  });
+  return offsets.every(({ topic }) => topic !== "") ? { kind: "offsets", offsets } : undefined;
+}
+
+function planText(plan: RewindPlan, isDry: boolean, { terminal }: Invocation): string {
+  const { pipeline_id, partitions, events, keys } = plan;
+  const table = columns(
+    ["PARTITION", "NEXT OFFSET", "REWOUND TO", "FIRST OFFSET"],
+    partitions.map(({ topic, partition, from, to, first }) => [
+      `${topic}/${partition}`,
+      String(from),
+      String(to),
+      String(first),
+    ]),
+    terminal,
+  );
+  const what = isDry ? "would read" : "reads";
+  const dedup =
+    keys === undefined
+      ? "It has no dedup: each event becomes a row, or a dead letter, once more."
+      : `Dedup remembers ${keys} keys: of these events it drops those that have one, and the others become rows once more.`;
+  return printable(`${pipeline_id} ${what} ${events} offsets again.`) + `\n${dedup}\n${table}`;
+}
