@@ -10729,6 +10729,7 @@ var init_sluice_config_schema = __esm({
             "health",
             "info",
             "history",
+            "rewind",
             "dlq state",
             "dlq list",
             "dlq consume",
@@ -10868,7 +10869,7 @@ var init_sluice_config_schema = __esm({
         api_hosts: {
           type: "string",
           pattern: "^[A-Za-z0-9_.-]{1,253}(, ?[A-Za-z0-9_.-]{1,253}){0,31}$",
-          description: "host names by which the status API is reached, with commas; addresses, localhost and the host of --api need no entry, and any other name is refused",
+          description: "host names by which the status API is reached, and OTLP over HTTP without a token, with commas; addresses, localhost and the host of the listener need no entry, and any other name is refused (of OTLP where the request comes over loopback or from a page)",
           "x-argument": "NAME,...",
           "x-commands": ["run"],
           "x-expected": 'host names without ports, such as "sluice.example.com, sluice.data.svc"'
@@ -11162,6 +11163,7 @@ var init_sluice_config_schema = __esm({
             "health",
             "info",
             "history",
+            "rewind",
             "sql",
             "dlq state",
             "dlq list",
@@ -11287,6 +11289,29 @@ var init_sluice_config_schema = __esm({
           description: "only show the plan",
           "x-flag": "--dry-run",
           "x-commands": ["rollback"]
+        },
+        rewind_to: {
+          type: "string",
+          minLength: 1,
+          description: "where reading begins again: earliest, a time in ISO 8601, how long ago, or offsets as TOPIC/PARTITION=OFFSET with commas between",
+          "x-argument": "WHERE",
+          "x-flag": "--to",
+          "x-commands": ["rewind"]
+        },
+        rewind_dry_run: {
+          type: "boolean",
+          default: false,
+          description: "only show what would be read again",
+          "x-flag": "--dry-run",
+          "x-commands": ["rewind"]
+        },
+        rewind_reason: {
+          type: "string",
+          minLength: 1,
+          description: "the reason, for the log",
+          "x-argument": "TEXT",
+          "x-flag": "--reason",
+          "x-commands": ["rewind"]
         },
         dlq_all: {
           type: "boolean",
@@ -23873,6 +23898,7 @@ var init_errors2 = __esm({
       DATA_DIR_NEWER: "halt",
       DATA_DIR_OLDER: "halt",
       REPROCESS_FAILED: "retry",
+      REWIND_REFUSED: "reject",
       SAMPLE_FAILED: "retry",
       STREAM_FULL: "retry",
       RATE_LIMITED: "retry",
@@ -32416,17 +32442,23 @@ var init_settings = __esm({
     init_schemas();
     Settings = class _Settings {
       #all;
-      /** Takes where each setting was found, the strongest origin first. */
-      constructor(found2) {
+      #named;
+      /** Takes where each setting was found, the strongest origin first; `named` also has what others replace. */
+      constructor(found2, named7 = found2) {
         this.#all = found2;
+        this.#named = named7;
       }
       /** Where a setting was found, the strongest origin first. */
       all(name3) {
         return this.#all.get(name3) ?? [];
       }
+      /** The same with what does not count beside another setting, such as a key for Git beside `--dir`. */
+      named(name3) {
+        return this.#named.get(name3) ?? [];
+      }
       /** The same settings, but for this one. */
       with(name3, found2) {
-        return new _Settings(new Map([...this.#all, [name3, found2]]));
+        return new _Settings(new Map([...this.#all, [name3, found2]]), this.#named);
       }
       /** A setting that is a text and has a default. */
       text(name3) {
@@ -32543,14 +32575,18 @@ function resolveSettings(command2, { flags, env, file }) {
   ];
   const problems = [...problemsOfFile(file), ...layers.slice(0, 2).flatMap(problemsOf3)];
   if (problems.length > 0) throw new CliError(problems.join("\n"));
+  const found2 = () => new Map(taken2.map(({ name: name3 }) => [name3, foundIn(layers, name3)]));
+  const named7 = found2();
   for (const [at2, layer] of layers.entries()) {
     for (const name3 of layer.keys()) for (const weaker of layers.slice(at2 + 1)) dropReplaced(name3, weaker);
   }
-  const found2 = (name3) => layers.flatMap((layer, rank) => {
+  return new Settings(found2(), named7);
+}
+function foundIn(layers, name3) {
+  return layers.flatMap((layer, rank) => {
     const given4 = layer.get(name3);
     return given4 === void 0 ? [] : [{ ...given4, rank }];
   });
-  return new Settings(new Map(taken2.map(({ name: name3 }) => [name3, found2(name3)])));
 }
 function dropReplaced(name3, weaker) {
   for (const other of replaced2[name3] ?? []) weaker.delete(other);
@@ -42386,21 +42422,23 @@ function plain2(text5) {
   return { url, display: url, ...isHere && { isFolder: true }, redact: redactor([]) };
 }
 function isShortOfSsh(text5) {
-  const [, user = "", host2 = ""] = /^(?:([^@:/[\]]+)@)?(\[[^/]*?\]|[^@:/[\]]+):/.exec(text5) ?? [];
+  const [, user = "", host2 = "", path2 = ""] = /^(?:([^@:/[\]]+)@)?(\[[^/]*?\]|[^@:/[\]]+):(.*)$/s.exec(text5) ?? [];
   const inside2 = host2.startsWith("[") ? host2.slice(1, -1) : host2;
-  return isUser(user) && (readHost(host2) !== void 0 || readBrokerAddress(inside2) !== void 0);
+  if (!isUser(user) || hiddenHost.test(path2)) return false;
+  return readHost(host2) !== void 0 || readBrokerAddress(inside2) !== void 0;
 }
 function isUser(encoded) {
   return !/^(-|%2d)|%(2f|3a|3f|40|5b|5d|5c|23|0)/i.test(encoded);
 }
 function ssh(text5, url) {
-  if (!isUser(url.username)) throw invalid(text5);
+  if (!isUser(url.username) || hiddenHost.test(url.pathname + url.search + url.hash)) throw invalid(text5);
   const secrets2 = spellings2(url.password);
   url.password = "";
   return { url: url.href, display: url.href, redact: redactor(secrets2) };
 }
 function anonymous(text5, url) {
-  if (url.username !== "" || url.password !== "") throw invalid(text5);
+  if (url.username !== "" || url.password !== "" || hiddenHost.test(url.pathname + url.search + url.hash))
+    throw invalid(text5);
   const warning2 = `${url.href} is neither encrypted nor authenticated: use https or ssh, or verify signatures with --verify-gpg or --verify-ssh`;
   return { url: url.href, display: url.href, warning: warning2, redact: redactor([]) };
 }
@@ -42443,7 +42481,7 @@ function invalid(text5) {
 function hasControl(text5) {
   return new RegExp("\\p{Cc}", "u").test(text5);
 }
-var import_node_path12, redactor, expected2;
+var import_node_path12, redactor, expected2, hiddenHost;
 var init_remote = __esm({
   "reconciler/git/remote.ts"() {
     "use strict";
@@ -42453,6 +42491,7 @@ var init_remote = __esm({
     init_revision();
     redactor = (secrets2) => hiding(secrets2, "[redacted]");
     expected2 = "a folder, file:///folder, https://host/repository.git, ssh://user@host/repository.git, user@host:repository.git or git://host/repository.git";
+    hiddenHost = /(?:@|%40)(?:\[|%5b)/i;
   }
 });
 
