@@ -15,10 +15,11 @@ import { followedSource, sourceChange, type SourceChange, withoutChanges } from 
 import type { Variables } from "./language/variables.ts";
 import { type ApprovalRule, approvalsFor, withApprovals } from "./holds/approval.ts";
 import { withSettling } from "./holds/settling.ts";
+import { heldId } from "./holds/hold.ts";
 import { planWithHolds, whileSuspended, withStopsOver } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
-import { notReadOf, unreadFiles, withoutSuspicion } from "./plan/decide/index.ts";
+import { notReadOf, unreadFiles, withMoves, withoutSuspicion } from "./plan/decide/index.ts";
 import type { Level } from "./plan/level.ts";
 import { liveState, type LiveState } from "./preview/live-state.ts";
 
@@ -89,7 +90,9 @@ export class Planner {
     // A folder that is still copied removes nothing, so it removes nothing beyond the limit either.
     const budget = revision.settling === undefined && { budget: { ...inventory.deletionsOf(revision.id), limit } };
     const actual: ActualState = { ...this.#seen(), ...budget };
-    const { made, desired } = withoutFaulty(read, (some) => this.#planned(revision, some, actual, approval));
+    const { made, desired } = withoutFaulty(read, (some) =>
+      this.#planned(revision, some, withMoves(actual, some), approval),
+    );
     return { ...made, desired };
   }
 
@@ -109,15 +112,15 @@ export class Planner {
     const unread = [...unreadFiles(skipped, notRead), ...claimedButIgnored(desired, inventory.state.pipelines)];
     const wanted = { ...desired, skipped: unread };
     const { plan, pipelines } = planWithHolds(actual, wanted, holds.state);
-    const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
-    const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
+    const held = plan.changes.filter((one) => holds.of(heldId(holds.state, one)) !== undefined);
+    const suspended = new Set(held.map(({ pipeline_id }) => pipeline_id));
     const to = followedSource(source.description, revision);
     const change = sourceChange(plan, [actual, wanted], inventory.state.source, to);
-    const held = (): Plan => {
+    const decided = (): Plan => {
       const settled = settling === undefined ? plan : withSettling(plan, actual, desired.pipelines, settling);
       return approval === undefined ? settled : withApprovals(settled, actual, desired.pipelines, approval);
     };
-    const left = change === undefined ? held() : withoutChanges(plan, change);
+    const left = change === undefined ? decided() : withoutChanges(plan, change);
     const made = withStopsOver(left, actual, pipelines, holds.state);
     const few = whileSuspended(made, actual);
     return {

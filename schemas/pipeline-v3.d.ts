@@ -718,6 +718,12 @@ export interface SluiceDirectives {
    */
   recreate?: boolean;
   /**
+   * The pipeline_id that this pipeline had before. It goes on with what is stored of it: events, offsets, token, dedup keys, dead letters and history. Several, the newest first, where a server may skip commits. Default: none.
+   *
+   * @maxItems 16
+   */
+  moved_from?: string | PipelineId[];
+  /**
    * Whether a filter from version v2 was reviewed: false blocks the pipeline until then.
    */
   filters_reviewed?: boolean;

@@ -26,6 +26,8 @@ export interface InventoryEntry {
   ending?: true;
   /** It ran when an operator stopped it: it runs again after that, also where no file says so. */
   stopped?: true;
+  /** The ids that it had before, the newest first: a file that gives one of them back moves it back. */
+  moved_from?: string[];
   /** How often it was corrected lately after a drift, oldest first. */
   corrections?: Correction[];
   /** These fields drifted again and again: they are no longer corrected. */

@@ -5,6 +5,8 @@ import type { Deletions, InventoryEntry } from "./inventory.ts";
 /** A pipeline as the engine holds it at the moment of planning. */
 export interface ActualPipeline {
   pipeline_id: string;
+  /** The id that the engine has it by, where its file gives it another one. */
+  moved_from?: string;
   config: PipelineConfig;
   options: EngineOptions;
   status: Status;
@@ -78,7 +80,24 @@ export interface ActualState {
   budget?: DeletionBudget;
   /** Interrupted changes of earlier plans, by pipeline_id. Absent where there are none. */
   interrupted?: ReadonlyMap<string, Interrupted>;
+  /** Files that would move a pipeline and cannot, by pipeline_id. Absent where there are none. */
+  unmoved?: ReadonlyMap<string, MoveObstacle>;
 }
+
+/** Why a file cannot move a pipeline to its pipeline_id. */
+export type MoveObstacle = { from: readonly string[] } &
+  /** A pipeline with the id of the file is there already. */
+  (
+    | { is: "taken" }
+    /** More than one of its former ids is there. */
+    | { is: "several" }
+    /** Another file gives the pipeline back an id that it had, too. */
+    | { is: "contested" }
+    /** A file that cannot be used may describe it. */
+    | { is: "described"; file: string }
+    /** A field changes as well that only a recreation changes. */
+    | { is: "recreated"; path: string }
+  );
 
 /** How many pipelines one revision may delete: by a number and a share of all that are owned. */
 export interface DeletionLimit {

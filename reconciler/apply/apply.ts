@@ -111,9 +111,13 @@ export class Apply {
       if (cause === "DriftFight" && entry && entry.fight === undefined) telemetry.fightBegan(change);
       if (cause === "InSync") inSync(inventory, pipeline, revision, () => engine.get(pipeline_id));
       else if (cause === "Interrupted") continue;
-      else if (kind === "create" || cause === "Adopted" || entry) begin(inventory, pipeline, change, Date.now());
+      else if (kind === "create" || cause === "Adopted" || entry || isMove(change))
+        begin(inventory, pipeline, change, Date.now());
     }
-    const known = new Set(plan.changes.map(({ pipeline_id }) => pipeline_id));
+    // One that is to be moved is owned by the id that it has as well.
+    const known = new Set(
+      plan.changes.flatMap(({ pipeline_id, moved_from = pipeline_id }) => [pipeline_id, moved_from]),
+    );
     for (const id of Object.keys(inventory.state.pipelines)) {
       if (known.has(id)) continue;
       inventory.release(id);
@@ -125,7 +129,8 @@ export class Apply {
   /** Before a pipeline is stopped by an operator it is noted that it ran, until it is seen to run again. */
   #noteStop(change: Change): void {
     const { inventory, engine } = this.#options;
-    const { pipeline_id, cause } = change;
+    const { cause, moved_from, pipeline_id: wished } = change;
+    const pipeline_id = moved_from ?? wished;
     const entry = inventory.state.pipelines[pipeline_id];
     if (entry === undefined || this.#jobs.has(pipeline_id)) return;
     if (isStopByOperator(change)) inventory.own(pipeline_id, { ...entry, stopped: true });
@@ -139,8 +144,8 @@ export class Apply {
   #replace(changes: readonly Change[]): Map<string, Job> {
     const replaced = new Map<string, Job>();
     for (const change of changes) {
-      const { pipeline_id } = change;
-      const job = isReplacing(change) ? this.#jobs.get(pipeline_id) : undefined;
+      const { pipeline_id, moved_from = pipeline_id } = change;
+      const job = isReplacing(change) ? (this.#jobs.get(pipeline_id) ?? this.#jobs.get(moved_from)) : undefined;
       job?.replace();
       if (job !== undefined) replaced.set(pipeline_id, job);
     }
@@ -164,9 +169,11 @@ export class Apply {
     const task = { change, desired: desired.get(pipeline_id), origin, wasSuspended, before, earlier, signal };
     const shared = { backoff: this.#backoff, concurrency: this.#concurrency, isAsked: this.#isAsked };
     const job = new Job(task, { ...this.#options, ...shared });
-    this.#jobs.set(pipeline_id, job);
+    // A move is a change of both ids.
+    const ids = new Set([pipeline_id, change.moved_from ?? pipeline_id]);
+    for (const id of ids) this.#jobs.set(id, job);
     void job.outcome.then(() => {
-      if (this.#jobs.get(pipeline_id) === job) this.#jobs.delete(pipeline_id);
+      for (const id of ids) if (this.#jobs.get(id) === job) this.#jobs.delete(id);
     });
     return job;
   }
@@ -219,6 +226,10 @@ export class Apply {
     this.#options.inventory.save().catch((error: unknown) => this.#options.telemetry.inventoryNotSaved(error));
     this.#options.onLate(outcome);
   }
+}
+
+function isMove({ calls }: Change): boolean {
+  return calls.some((call) => call === "move");
 }
 
 function wishIn(desired: DesiredPipeline | undefined): string | undefined {

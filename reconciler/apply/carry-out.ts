@@ -4,7 +4,7 @@ import { normalise } from "../../schemas/index.ts";
 import { presentOf } from "../actual/snapshot.ts";
 import type { ActualPipeline } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { endsLater } from "../plan/calls.ts";
+import { endsLater, idAt } from "../plan/calls.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Recreation } from "../plan/change.ts";
 import { hindranceOf } from "../plan/decide/index.ts";
@@ -28,6 +28,7 @@ export interface AppliedEngine extends Pick<
   | "create"
   | "terminate"
   | "update"
+  | "move"
   | "configure"
   | "rename"
   | "tag"
@@ -59,7 +60,7 @@ export class DeletionBlockedError extends Error {
 export type Wanted = Pick<DesiredPipeline, "pipeline_id" | "config" | "options"> & Partial<DesiredPipeline>;
 
 /** The change whose calls are made, and its context. */
-export interface MadeChange extends Partial<Pick<Recreation, "loses">> {
+export interface MadeChange extends Partial<Pick<Recreation, "loses" | "moved_from">> {
   pipeline_id: string;
   calls: readonly Call[];
 }
@@ -74,7 +75,8 @@ export async function carryOut(
   index: number,
   desired: Wanted | undefined,
 ): Promise<CallResult> {
-  const { pipeline_id, calls } = change;
+  const { calls } = change;
+  const pipeline_id = idAt(change, index);
   const call = calls[index];
   if (call === undefined) throw new RangeError(`pipeline ${pipeline_id}: expected a call at ${index}, found none`);
   if (call === "stop" || call === "resume")
@@ -83,6 +85,7 @@ export async function carryOut(
   else if (call === "delete") await deleteEmpty(engine, change);
   else if (desired === undefined)
     throw new Error(`pipeline ${pipeline_id}: ${call} needs a pipeline file, and there is none`);
+  else if (call === "move") await engine.move(pipeline_id, editedConfig(engine, desired, pipeline_id), desired.options);
   else return fromFile(engine, call, desired);
   return {};
 }
@@ -103,7 +106,7 @@ async function fromFile(
   return {};
 }
 
-/** The config that an edit gives a pipeline: what its file leaves out stays as it is. */
+/** The config that an edit gives a pipeline: what its file leaves out stays as it is. `id` is that which the engine has it by. */
 function editedConfig(
   engine: Pick<AppliedEngine, "get">,
   {
@@ -111,8 +114,9 @@ function editedConfig(
     config,
     document,
   }: Pick<Wanted, "pipeline_id" | "config"> & { document?: Wanted["document"] | undefined },
+  id = pipeline_id,
 ): PipelineConfig {
-  return document === undefined ? config : normalise(document, engine.get(pipeline_id).config);
+  return document === undefined ? config : normalise(document, engine.get(id).config);
 }
 
 /**
@@ -121,12 +125,14 @@ function editedConfig(
  */
 export async function readinessFor(
   engine: AppliedEngine,
-  { calls }: Pick<MadeChange, "calls">,
+  change: MadeChange,
   desired: Wanted | undefined,
 ): Promise<Readiness | undefined> {
-  const runsAgain = calls.includes("create") || (calls.includes("update") && calls.includes("resume"));
+  const { calls } = change;
+  const isEdited = calls.includes("update") || calls.includes("move");
+  const runsAgain = calls.includes("create") || (isEdited && calls.includes("resume"));
   if (desired === undefined || calls[0] !== "stop" || !runsAgain) return undefined;
-  const config = calls.includes("create") ? desired.config : editedConfig(engine, desired);
+  const config = calls.includes("create") ? desired.config : editedConfig(engine, desired, idAt(change, 0));
   return engine.check(config, desired.options);
 }
 

@@ -82,9 +82,8 @@ export class OperationHistory {
 
   page({ pipeline_id, limit, cursor }: PageRequest): HistoryPage {
     const before = cursor === undefined ? Infinity : Number(cursor);
-    const found = [...this.#records.values()]
-      .filter((one) => one.id < before && (pipeline_id === undefined || one.pipeline_id === pipeline_id))
-      .toSorted((a, b) => b.id - a.id);
+    const all = [...this.#records.values()].toSorted((a, b) => b.id - a.id);
+    const found = (pipeline_id === undefined ? all : ofPipeline(all, pipeline_id)).filter(({ id }) => id < before);
     const records = found.slice(0, limit);
     const last = records.at(-1);
     return { records, ...(found.length > limit && last !== undefined && { next_cursor: String(last.id) }) };
@@ -98,6 +97,21 @@ export class OperationHistory {
       this.#records.delete(id);
     }
   }
+}
+
+/** The records of a pipeline, newest first: those from before it was moved have the id that it had then. */
+function ofPipeline(all: readonly OperationRecord[], pipeline_id: string): OperationRecord[] {
+  let id = pipeline_id;
+  return all.filter((one) => {
+    if (one.pipeline_id !== id) return false;
+    if (one.moved_from !== undefined && hasMoved(one)) id = one.moved_from;
+    return true;
+  });
+}
+
+/** The call may have been cut off, and not be made again since it had its effect. */
+function hasMoved({ result, measured }: OperationRecord): boolean {
+  return result === "applied" || measured.calls.some((made) => made.call === "move" && made.result === "success");
 }
 
 function parse(line: string): OperationRecord | undefined {
@@ -115,6 +129,8 @@ export interface OperationRecord extends Origin {
   /** Grows with each operation of a data dir. */
   id: number;
   pipeline_id: string;
+  /** The id from which it was moved; absent where it was not. What happened before is recorded by that id. */
+  moved_from?: string;
   plan: Predicted;
   /** Absent where the pipeline was never as a file said, and in records of earlier versions. */
   before?: AppliedBefore;
@@ -154,12 +170,26 @@ export function recordOf(
   { result, message }: Pick<Outcome, "result" | "message">,
   dead_letters_dropped?: number,
 ): OperationRecord {
-  const { id, pipeline_id, origin, plan, before, began, interruptions, drained, errors, tries, pause, made } =
-    operation;
+  const {
+    id,
+    pipeline_id,
+    moved_from,
+    origin,
+    plan,
+    before,
+    began,
+    interruptions,
+    drained,
+    errors,
+    tries,
+    pause,
+    made,
+  } = operation;
   const ended = new Date();
   return {
     id,
     pipeline_id,
+    ...(moved_from !== undefined && { moved_from }),
     ...origin,
     plan,
     ...(before !== undefined && { before }),

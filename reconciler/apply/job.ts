@@ -104,8 +104,9 @@ export class Job {
       return this.#end("blocked", `${why}${earlier === undefined ? "" : await this.#resume()}`);
     }
     // The change that this one replaced has stopped the pipeline, which must not stay stopped.
+    const ids = [change.pipeline_id, change.moved_from ?? change.pipeline_id];
     const isSuspended = (): boolean =>
-      !wasSuspended && earlier === undefined && this.#dependencies.isSuspended(change.pipeline_id);
+      !wasSuspended && earlier === undefined && ids.some((id) => this.#dependencies.isSuspended(id));
     const outcome = await this.#dependencies.concurrency.run(async () => {
       if (isSuspended()) return this.#end("suspended", "the pipeline was suspended before the change began");
       return this.#isOutdated() ? this.#outdated() : this.#makeCalls(last);
@@ -120,6 +121,13 @@ export class Job {
     const outcome = this.#end("failed", `an error of Sluice itself: ${messageOf(error)}`);
     this.#dependencies.telemetry.changeEnded(change, outcome);
     return outcome;
+  }
+
+  /** The id by which the engine has the pipeline at this moment. */
+  get #id(): string {
+    const { pipeline_id, moved_from } = this.#task.change;
+    const isMoved = moved_from === undefined || healthOf(this.#dependencies.engine, moved_from) === undefined;
+    return isMoved ? pipeline_id : moved_from;
   }
 
   #whenGivenUp(): Promise<"given up"> {
@@ -142,12 +150,12 @@ export class Job {
     const { change, desired, origin, signal } = this.#task;
     const { engine, inventory, backoff, operations } = this.#dependencies;
     const { pipeline_id } = change;
-    if (last !== undefined && healthOf(engine, pipeline_id)?.overall_status !== "Stopped") return this.#planAnew(last);
+    if (last !== undefined && healthOf(engine, this.#id)?.overall_status !== "Stopped") return this.#planAnew(last);
     backoff.attempt(pipeline_id, contentOf(change, desired), Date.now());
     const unready = await this.#unready();
     if (unready !== undefined) return unready;
-    const present = presentOf(engine, pipeline_id);
-    const before = appliedBefore(inventory.state.pipelines[pipeline_id]);
+    const present = presentOf(engine, this.#id);
+    const before = appliedBefore(inventory.state.pipelines[this.#id]);
     const operation = operations.begin({ change, desired, origin, present, before });
     const outcome = (await this.#callsOf(operation)) ?? this.#applied();
     if (outcome.result === "applied")
@@ -201,9 +209,10 @@ export class Job {
   #applied(): Outcome {
     const { change, desired, origin } = this.#task;
     const { engine, inventory, backoff } = this.#dependencies;
-    const { pipeline_id, kind, cause } = change;
+    const { pipeline_id, kind, cause, calls } = change;
     // A pipeline that was resumed may fail again at once: its back-off ends when it is found running.
     if (kind !== "resume" || cause === "Drifted") backoff.clear(pipeline_id);
+    if (change.moved_from !== undefined && calls.includes("move")) inventory.release(change.moved_from);
     if (kind === "delete") inventory.release(pipeline_id);
     else if (desired !== undefined && cause !== "Interrupted")
       applied(inventory, desired, change, origin.revision, presentOf(engine, pipeline_id));
@@ -220,9 +229,9 @@ export class Job {
     try {
       signal.throwIfAborted();
       await operations.calling(operation, index);
-      const before = call === "stop" ? healthOf(engine, change.pipeline_id) : undefined;
+      const before = call === "stop" ? healthOf(engine, this.#id) : undefined;
       const { generatedToken = false } = await carryOut(engine, change, index, this.#wanted(operation));
-      const drained = before && settledBy(before, healthOf(engine, change.pipeline_id));
+      const drained = before && settledBy(before, healthOf(engine, this.#id));
       operations.called(operation, index, "success", took(), drained);
       telemetry.callEnded(call, "success", took());
       if (generatedToken) telemetry.tokenGenerated(change.pipeline_id);
@@ -250,7 +259,8 @@ export class Job {
     const { pipeline_id, calls } = change;
     const { backoff, operations } = this.#dependencies;
     const isOwed = operations.of(pipeline_id)?.off?.isOwed ?? false;
-    const goesOn = call === "update" && isOwed && calls.includes("resume") && !signal.aborted;
+    const isEdit = call === "update" || call === "move";
+    const goesOn = isEdit && isOwed && calls.includes("resume") && !signal.aborted;
     const isGone =
       call === "create" && calls[0] !== "create"
         ? "; the old pipeline is deleted, and the creation of the new one is tried again"
@@ -287,10 +297,9 @@ export class Job {
   /** Resumes the pipeline with its old config. Returns the end of a message that says whether that succeeded. */
   async #resume(): Promise<string> {
     const { engine, operations } = this.#dependencies;
-    const { pipeline_id } = this.#task.change;
     try {
-      await engine.resume(pipeline_id);
-      operations.resumed(pipeline_id);
+      await engine.resume(this.#id);
+      operations.resumed(this.#task.change.pipeline_id);
       return "; the pipeline was resumed with its old config";
     } catch (error) {
       return `; and the pipeline could not be resumed with its old config: ${messageOf(error)}`;

@@ -85,6 +85,8 @@ export interface MadeCall {
 export interface Operation {
   id: number;
   pipeline_id: string;
+  /** The id that it has until it is moved; absent where it is not. */
+  moved_from?: string;
   origin: Origin;
   plan: Predicted;
   /** Salted digest of the wanted config: the same config continues the same operation. */
@@ -117,7 +119,7 @@ export interface Operation {
 /** What is known of an operation when it begins. */
 export type Beginning = Pick<
   Operation,
-  "pipeline_id" | "origin" | "plan" | "content" | "calls" | "ranBefore" | "before" | "off" | "successor"
+  "pipeline_id" | "moved_from" | "origin" | "plan" | "content" | "calls" | "ranBefore" | "before" | "off" | "successor"
 >;
 
 /** One thing that happened to an operation; `at` is ISO 8601, UTC. */
@@ -183,7 +185,9 @@ function calling(operation: Operation, index: number, at: string): void {
   const call = calls[index];
   if (call !== "stop" && call !== "terminate") return;
   // Without a following resume or deletion, the stop is the purpose of the change.
-  const isPassing = ["resume", "delete"].includes(calls.slice(index + 1).find((next) => next !== "update") ?? "");
+  const isPassing = ["resume", "delete"].includes(
+    calls.slice(index + 1).find((next) => next !== "update" && next !== "move") ?? "",
+  );
   operation.off ??= { since: at, isOwed: ranBefore && isPassing };
 }
 

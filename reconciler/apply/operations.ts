@@ -61,16 +61,12 @@ export class Operations {
     this.#last = Math.max(journal.last, history.last);
   }
 
-  /** The open operations for the planner, by pipeline. */
+  /** The open operations for the planner, by pipeline: one that moves a pipeline also by the id of before. */
   get interrupted(): ReadonlyMap<string, Interrupted> {
-    return new Map(
-      this.#open().map(({ pipeline_id, origin, off, successor }): [string, Interrupted] => {
-        const begun = { revision: origin.revision, isOwed: off?.isOwed ?? false };
-        if (successor === undefined || successor === "lost")
-          return [pipeline_id, { ...begun, ...(successor && { successor }) }];
-        return [pipeline_id, { ...begun, successor: successor.state, asks: fingerprint(successor, successor.state) }];
-      }),
-    );
+    const all = this.#open();
+    const moves = all.flatMap((one) => (one.moved_from === undefined ? [] : [[one.moved_from, one] as const]));
+    const byId = new Map([...moves, ...all.map((one) => [one.pipeline_id, one] as const)]);
+    return new Map([...byId].map(([id, operation]) => [id, interruptedBy(operation)]));
   }
 
   /** What pipelines were as before, the oldest first, as far as the history goes back. */
@@ -78,16 +74,18 @@ export class Operations {
     return this.#history.appliedBefore;
   }
 
+  /** The open operation of a pipeline, which may be one that moves it. */
   of(pipeline_id: string): Operation | undefined {
-    return this.#open().find((operation) => operation.pipeline_id === pipeline_id);
+    const all = this.#open();
+    return all.find((one) => one.pipeline_id === pipeline_id) ?? all.find((one) => one.moved_from === pipeline_id);
   }
 
   /** Begins an operation, or continues the one for the same wanted config. Durable with its first call. */
   begin(begun: Begun): Operation {
     const { change, desired, origin, present, before } = begun;
-    const { pipeline_id, calls } = change;
-    const earlier = this.of(pipeline_id);
-    if (earlier !== undefined && isSame(earlier, change, desired)) {
+    const { pipeline_id, moved_from, calls } = change;
+    const earlier = this.of(pipeline_id) ?? (moved_from === undefined ? undefined : this.of(moved_from));
+    if (earlier?.pipeline_id === pipeline_id && isSame(earlier, change, desired)) {
       this.#note({ op: earlier.id, says: "again", calls });
       return earlier;
     }
@@ -96,6 +94,7 @@ export class Operations {
     const { status } = present ?? {};
     const what: Beginning = {
       pipeline_id,
+      ...(moved_from !== undefined && { moved_from }),
       origin,
       plan: predicted(change, present, desired),
       content: sealed(desired),
@@ -165,8 +164,9 @@ export class Operations {
   ): void {
     const byId = new Map(changes.map((change) => [change.pipeline_id, change]));
     for (const operation of this.#open()) {
-      const { pipeline_id } = operation;
-      const change = byId.get(pipeline_id);
+      const { pipeline_id, moved_from = "" } = operation;
+      const change =
+        byId.get(pipeline_id) ?? byId.get(moved_from) ?? changes.find((one) => one.moved_from === pipeline_id);
       if (isBusy(pipeline_id) || (change !== undefined && staysOpen(operation, change, has(pipeline_id)))) continue;
       const isWished = change?.cause === "InSync" && isAskedBy(operation, desired.get(pipeline_id));
       const isDeleted = change === undefined && operation.calls.at(-1) === "delete";
@@ -198,6 +198,12 @@ export class Operations {
       this.#telemetry.historyNotSaved(error);
     }
   }
+}
+
+function interruptedBy({ origin, off, successor }: Operation): Interrupted {
+  const begun = { revision: origin.revision, isOwed: off?.isOwed ?? false };
+  if (successor === undefined || successor === "lost") return { ...begun, ...(successor && { successor }) };
+  return { ...begun, successor: successor.state, asks: fingerprint(successor, successor.state) };
 }
 
 function predicted(

@@ -3,7 +3,7 @@ import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf, wishOf } from "../desired/fingerprint.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Change, Plan } from "../plan/change.ts";
-import { differencesOf, recentOf } from "../plan/decide/index.ts";
+import { differencesOf, formerIds, recentOf } from "../plan/decide/index.ts";
 import type { Kept } from "../plan/decide/index.ts";
 
 /** Owns the pipeline of a file. Facts in `known` replace those of the entry, and undefined removes one; the others stay. */
@@ -39,6 +39,10 @@ export function begin(inventory: Inventory, desired: DesiredPipeline, change: Ch
   const { cause, drift } = change;
   const calls: readonly Call[] = change.calls;
   const entry = inventory.state.pipelines[desired.pipeline_id];
+  if (change.moved_from !== undefined && calls.includes("move")) {
+    beginMove(inventory, desired, change.moved_from);
+    return;
+  }
   if (drift?.stance === "fight") {
     const { fields, times } = drift;
     const fight = entry?.fight ?? { since: new Date(now).toISOString(), fields: bounded(fields), times };
@@ -49,6 +53,15 @@ export function begin(inventory: Inventory, desired: DesiredPipeline, change: Ch
   const changing = calls.length > 0 && !isPuttingBack && ({ changing: true } as const);
   const isOver = cause === "Suspended" || drift?.stance === "report";
   own(inventory, desired, { ...changing, ...(isOver ? settled : anew(entry, fingerprintOf(desired))) });
+}
+
+/** The pipeline is owned by both of its ids until it is moved: a crash finds it by the one that it has then. */
+function beginMove(inventory: Inventory, desired: DesiredPipeline, from: string): void {
+  const { pipeline_id } = desired;
+  const former = inventory.state.pipelines[from];
+  inventory.release(pipeline_id);
+  const moved_from = formerIds(pipeline_id, from, former);
+  own(inventory, desired, { changing: true, moved_from, stopped: former?.stopped });
 }
 
 /** A change was carried out. It may have applied only a part of the file, where the rest is refused. */

@@ -56,6 +56,8 @@ export interface Directives {
   drift: DriftMode;
   adopt: boolean;
   recreate: boolean;
+  /** The ids that it had before, the newest first. */
+  moved_from: string[];
 }
 
 /** Those of a file that gives none. */
@@ -67,6 +69,7 @@ export const defaultDirectives: Directives = {
   drift: "correct",
   adopt: false,
   recreate: false,
+  moved_from: [],
 };
 
 /**
@@ -80,6 +83,8 @@ export interface RefusedDocument {
   freezesFile: boolean;
   /** In a file that could not be parsed: the texts that look like one. */
   pipeline_ids: string[];
+  /** The former ids that it names, or the texts that look like one. Absent where there are none. */
+  moved_from?: string[];
   problems: Problem[];
   /** It does not look like a pipeline at all: a file of another tool, unless it held a pipeline before. */
   isForeign?: true;

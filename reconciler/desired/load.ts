@@ -262,7 +262,15 @@ function isBelowHidden(path: string): boolean {
 
 function refusedDocument({ file, line, claims }: LoadedDocument, problems: readonly Problem[]): RefusedDocument {
   const { pipeline_ids } = claims;
+  const moved_from = claims.moved_from.flatMap(({ text }) => text ?? []);
   const isForeign = problems.some(({ code }) => code === "NOT_A_PIPELINE");
-  const refused = { file, line, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
+  const refused = {
+    file,
+    line,
+    freezesFile: pipeline_ids.length === 0,
+    pipeline_ids,
+    ...(moved_from.length > 0 && { moved_from }),
+    problems: [...problems],
+  };
   return isForeign ? { ...refused, isForeign } : refused;
 }

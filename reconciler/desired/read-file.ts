@@ -62,9 +62,22 @@ export function idsIn(text: string): string[] {
   return [...ids];
 }
 
+/** The texts that look like a former id: all from the key up to the next one. */
+function formerIdsIn(text: string): string[] {
+  const found = text.matchAll(/^[ \t]*["']?moved_from["']?[ \t]*:([^:]{0,1000})/gm);
+  const ids = new Set<string>();
+  for (const [, written = ""] of found) {
+    for (const [id] of written.matchAll(/\b[a-z][a-z0-9-]{4,39}\b/g)) ids.add(id);
+    if (ids.size >= maxDocuments) break;
+  }
+  return [...ids];
+}
+
 function unreadable(obstacle: Problem, text = ""): RefusedDocument {
   const { file, line } = obstacle;
-  return { file, line, freezesFile: true, pipeline_ids: idsIn(text), problems: [obstacle] };
+  const moved_from = formerIdsIn(text);
+  const former = moved_from.length > 0 && { moved_from };
+  return { file, line, freezesFile: true, pipeline_ids: idsIn(text), ...former, problems: [obstacle] };
 }
 
 /** A file whose reading was ended because it took too much time or memory. */
@@ -104,6 +117,6 @@ function readPipeline(document: Document, start: Place): ReadPipeline {
 
 function directivesOf(written: PipelineV3): Directives {
   const given = written["x-sluice"] ?? {};
-  const { state, suspend, prune, depends_on, drift, adopt, recreate } = { ...defaultDirectives, ...given };
-  return { state, suspend, prune, depends_on, drift, adopt, recreate };
+  const { state, suspend, prune, depends_on, drift, adopt, recreate, moved_from } = { ...defaultDirectives, ...given };
+  return { state, suspend, prune, depends_on, drift, adopt, recreate, moved_from: [moved_from].flat() };
 }

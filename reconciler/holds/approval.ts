@@ -13,7 +13,7 @@ import { isAsGrave, levelOf, levels, type Level } from "../plan/level.ts";
 export interface ApprovalRule {
   /** This level, and graver ones. */
   from: Level;
-  /** The fingerprints that count for a pipeline. */
+  /** The fingerprints that count for a pipeline, by the id that it has until then. */
   approved: (pipeline_id: string) => readonly string[];
   /** What pipelines were as before, the oldest first. */
   before: () => ReadonlyMap<string, readonly AppliedBefore[]>;
@@ -89,14 +89,14 @@ export function withApprovals(
 ): Plan {
   const wanted = new Map(pipelines.map((one) => [one.pipeline_id, one]));
   const heldUnless = (change: Change): Change => {
-    const { pipeline_id } = change;
+    const { pipeline_id, moved_from = pipeline_id } = change;
     const desired = wanted.get(pipeline_id);
     if (!doesSomething(change) || !isAsGrave(approvalLevelOf(change), from) || isExempt(change, actual, desired))
       return change;
     const approval = approvalOf(change, actual.pipelines.get(pipeline_id), desired);
-    const known = approvedLevel(approval, approved(pipeline_id));
+    const known = approvedLevel(approval, approved(moved_from));
     if (known !== undefined && isAsGrave(known, approvalLevelOf(change))) return change;
-    const revision = wayBack(change, desired, before().get(pipeline_id));
+    const revision = wayBack(change, desired, before().get(moved_from));
     if (revision !== undefined) return { ...change, why: { code: "GoesBack", facts: { of: change.why, revision } } };
     return withInterrupted(held(change, approval, known), actual);
   };

@@ -4,7 +4,7 @@ import { type Cause, type Change, doesSomething, isStopByOperator, placeOf } fro
 import type { NoOp, Plan, WantedState } from "../plan/change.ts";
 import { nothing, plan, withInterrupted } from "../plan/decide/index.ts";
 import type { Reason } from "../plan/reason.ts";
-import { ownHold, stateIn, stopOf } from "./hold.ts";
+import { heldId, ownHold, stateIn, stopOf } from "./hold.ts";
 import type { Hold, HoldsState, StopHold } from "./hold.ts";
 
 /**
@@ -17,21 +17,23 @@ export function planWithHolds(
   wanted: WantedState,
   holds: HoldsState,
 ): { plan: Plan; pipelines: DesiredPipeline[] } {
-  const stopped = wanted.pipelines.map((one) => asStopped(one, holds));
-  const pipelines = stopped.map((one) => asSuspended(one, holds));
+  const idOf = ({ pipeline_id }: DesiredPipeline): string =>
+    heldId(holds, actual.pipelines.get(pipeline_id) ?? { pipeline_id });
+  const stopped = wanted.pipelines.map((one) => asStopped(one, stopOf(holds, idOf(one))));
+  const pipelines = stopped.map((one) => asSuspended(one, ownHold(holds, idOf(one))));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
   const held = changes.map((change) => {
     const { pipeline_id } = change;
-    const stop = stopOf(holds, pipeline_id);
+    const id = heldId(holds, change);
+    const stop = stopOf(holds, id);
     if (stop !== undefined && isToStop(stop, pipeline_id, actual)) return stopFirst(stop, change);
-    const left = leftAlone(change, ownHold(holds, pipeline_id));
+    const left = leftAlone(change, id, ownHold(holds, id));
     return stop === undefined ? left : stoppedBy(stop, left);
   });
   return { plan: { ...rest, changes: held }, pipelines: stopped };
 }
 
-function asStopped(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline {
-  const stop = stopOf(holds, desired.pipeline_id);
+function asStopped(desired: DesiredPipeline, stop: StopHold | undefined): DesiredPipeline {
   const { state } = desired.directives;
   if (stop === undefined || state === "Terminated" || state === stateIn(stop)) return desired;
   return { ...desired, directives: { ...desired.directives, state: stateIn(stop) } };
@@ -52,9 +54,10 @@ function isToStop(stop: StopHold, pipeline_id: string, { pipelines, owned, busy 
 export function whileSuspended({ changes, ...rest }: Plan, actual: ActualState): Plan | undefined {
   const left = changes.map((change): Change => {
     if (!doesSomething(change) || isStopByOperator(change) || change.cause === "Interrupted") return change;
-    const { pipeline_id, file, why, after } = change;
+    const { pipeline_id, moved_from, file, why, after } = change;
     const suspended: NoOp = {
       pipeline_id,
+      ...(moved_from !== undefined && { moved_from }),
       ...(file !== undefined && { file }),
       why,
       kind: "no-op",
@@ -67,8 +70,8 @@ export function whileSuspended({ changes, ...rest }: Plan, actual: ActualState):
   return left.some(doesSomething) ? { ...rest, changes: left } : undefined;
 }
 
-function asSuspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline {
-  if (ownHold(holds, desired.pipeline_id) === undefined) return desired;
+function asSuspended(desired: DesiredPipeline, hold: Hold | undefined): DesiredPipeline {
+  if (hold === undefined) return desired;
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
 
@@ -86,7 +89,8 @@ export function withStopsOver(
   const states = new Map(pipelines.map((one) => [one.pipeline_id, one.directives.state]));
   const isToRun = (change: Change): boolean => {
     const { pipeline_id: id } = change;
-    const isHeld = stopOf(holds, id) !== undefined || ownHold(holds, id) !== undefined;
+    const held = heldId(holds, change);
+    const isHeld = stopOf(holds, held) !== undefined || ownHold(holds, held) !== undefined;
     return !isHeld && (states.get(id) ?? "Running") === "Running" && isToRunAgain(change, actual);
   };
   return { ...rest, changes: changes.map((change) => (isToRun(change) ? afterStop(change) : change)) };
@@ -155,19 +159,28 @@ export function whyStopped(stop: StopHold): Extract<Reason, { code: "StoppedByOp
 }
 
 /** Changes that the plan makes despite a suspension stay. */
-function leftAlone(change: Change, hold: Hold | undefined): Change {
+function leftAlone(change: Change, pipeline_id: string, hold: Hold | undefined): Change {
   if (hold === undefined) return change;
   if (change.kind === "no-op" && change.cause === "Suspended") {
-    return suspendedBy(hold, change, change.why.code === "SuspendedByFile" ? change.why.facts.waits : undefined);
+    return suspendedBy(
+      hold,
+      pipeline_id,
+      change,
+      change.why.code === "SuspendedByFile" ? change.why.facts.waits : undefined,
+    );
   }
   if (change.kind !== "delete") return change;
   const { replaces: _replaces, irreversible: _irreversible, ...rest } = change;
-  return suspendedBy(hold, { ...rest, effect: "none", events: "same", fields: [] }, change.why);
+  return suspendedBy(hold, pipeline_id, { ...rest, effect: "none", events: "same", fields: [] }, change.why);
 }
 
 /** Says who suspended it, and why the change that `waits` would be made. */
-function suspendedBy(hold: Hold, change: Omit<NoOp, "kind" | "cause" | "calls">, waits: Reason | undefined): NoOp {
-  const { pipeline_id } = change;
+function suspendedBy(
+  hold: Hold,
+  pipeline_id: string,
+  change: Omit<NoOp, "kind" | "cause" | "calls">,
+  waits: Reason | undefined,
+): NoOp {
   const facts = { pipeline_id, ...asked(hold), ...(waits !== undefined && { waits }) };
   return { ...change, kind: "no-op", cause: "Suspended", why: { code: "SuspendedByOperator", facts }, calls: [] };
 }

@@ -60,6 +60,20 @@ export function stopOf({ stops = {} }: HoldsState, pipeline_id: string): StopHol
   return stop === undefined || Date.parse(stop.until) <= Date.now() ? undefined : stop;
 }
 
+/**
+ * The id by which an operator holds a pipeline: one that is to be moved is held by the id that it has until then, where that is
+ * held.
+ */
+export function heldId(holds: HoldsState, { pipeline_id, moved_from }: Named): string {
+  if (moved_from === undefined) return pipeline_id;
+  return (ownHold(holds, moved_from) ?? stopOf(holds, moved_from)) === undefined ? pipeline_id : moved_from;
+}
+
+interface Named {
+  pipeline_id: string;
+  moved_from?: string;
+}
+
 /** Undefined for a text that is not a list of holds. */
 export function parseHolds(text: string): HoldsState | undefined {
   let state: Partial<HoldsState> | null;

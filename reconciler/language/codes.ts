@@ -82,6 +82,9 @@ export const codes = {
     "Two Kafka pipelines of one cluster have one consumer group, by its name or by a hash of the pipeline_id; neither is applied.",
   ),
   DEPENDS_ON: error("Pipelines depend on each other in a cycle."),
+  MOVED_FROM: error(
+    "A moved_from names the pipeline itself, one that a document describes, or one that another moved_from names.",
+  ),
   SOURCE_COUNT: error("There are more sources of a kind than a pipeline can have."),
   SOURCE_MIX: error("Sources of different kinds, or Kafka sources that exclude each other, are in one pipeline."),
   SOURCE_ID: error("A source_id is used twice, or is one that Sluice uses itself."),

@@ -8,6 +8,7 @@ export const lifecycleCalls = [
   "terminate",
   "resume",
   "update",
+  "move",
   "configure",
   "rename",
   "tag",
@@ -103,6 +104,15 @@ export function routeToEnd({ status, isShut }: Standing, isSettled: boolean, end
     default:
       return "wait";
   }
+}
+
+/** By which id the engine has the pipeline of a change when the call at `index` is made. */
+export function idAt(
+  { pipeline_id, moved_from, calls }: { pipeline_id: string; moved_from?: string | undefined; calls: readonly Call[] },
+  index: number,
+): string {
+  const moves = calls.indexOf("move");
+  return moved_from === undefined || (moves !== -1 && index > moves) ? pipeline_id : moved_from;
 }
 
 /** Whether a deletion follows: a pipeline that is stopped or resumed before its deletion takes no events. */

@@ -65,6 +65,8 @@ interface Acting extends Common {
 
 interface Common {
   pipeline_id: string;
+  /** The id that the engine has it by until it is moved; absent where it is not to be moved. */
+  moved_from?: string;
   /** The reason in one word of a closed set. */
   cause: Cause;
   why: Reason;
@@ -134,6 +136,7 @@ export type RefusalCause =
   | "DuplicateId"
   | "ImmutableField"
   | "IdChanged"
+  | "NotMoved"
   | "NotAdopted"
   | "DriftFight"
   | "EmptySource"
@@ -198,12 +201,14 @@ export interface Plan {
 /** Of which pipeline a change is, and where that is written. */
 export function placeOf({
   pipeline_id,
+  moved_from,
   file,
   line,
   column,
-}: Change): Pick<Change, "pipeline_id" | "file" | "line" | "column"> {
+}: Change): Pick<Change, "pipeline_id" | "moved_from" | "file" | "line" | "column"> {
   return {
     pipeline_id,
+    ...(moved_from !== undefined && { moved_from }),
     ...(file !== undefined && { file }),
     ...(line !== undefined && { line }),
     ...(column !== undefined && { column }),

@@ -72,6 +72,8 @@ export interface CostFacts {
   DeadLettersDropped: { count?: number };
   /** Events that are sent to it are refused from then on. */
   SendersRefused: Nothing;
+  /** Its senders have to use another id. */
+  SendersMove: { from: string; to: string };
   /** A token is made for its senders. */
   TokenMade: { pipeline_id: string };
   /** Before it is deleted, its dead letters have to be taken out. */

@@ -1,5 +1,5 @@
 import type { Status } from "../../engine/index.ts";
-import type { DeletionLimit } from "../actual/state.ts";
+import type { DeletionLimit, MoveObstacle } from "../actual/state.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import type { Call, Ending } from "./calls.ts";
 import type { Cause, ChangeKind, HindranceCause } from "./change.ts";
@@ -34,6 +34,12 @@ export interface ReasonFacts {
   /** The pipeline was deleted in the engine, and is created again. */
   CreatedAgain: Beginning & { lost: LossCode[] };
   Edited: Edit;
+  /** Its file gives it another pipeline_id: `of` is what else changes. `isAsked`: by `x-sluice.moved_from`. */
+  Moved: Wrapped & {
+    from: string;
+    isAsked: boolean;
+    group?: { from: string; to: string };
+  };
   StateDiffers: StateDifference & { failure?: string };
   Recreated: Recreation;
   Adopted: Wrapped;
@@ -94,9 +100,11 @@ export interface ReasonFacts {
     recreation_loses: LossCode[];
     anew?: TopicsAnew;
   };
-  NotAdopted: { paths: string[]; calls: Call[]; level: Level };
+  /** `moved_from`: the id of the pipeline, where it was to be moved. */
+  NotAdopted: { paths: string[]; calls: Call[]; level: Level; moved_from?: string };
   DriftFight: Wrapped & { times: number };
   IdChanged: Exchange & Gone;
+  NotMoved: { to: string } & MoveObstacle;
   EmptySource: Nothing;
   DeletionBudget: Gone & { waiting: number; begun: number; of: number; limit: DeletionLimit };
   /** Another source is followed on the data dir: it lacks these pipelines, or is one that the server redirects to, and edits them. */
@@ -153,6 +161,8 @@ export interface CautionFacts {
   RowsTwice: SharedTopic;
   /** Both topics of a join are read from their past, and events meet as they are read. */
   JoinReplays: { left: string; right: string };
+  /** A new pipeline names former ids, and none of them is there. */
+  NothingToMove: { from: string[] };
 }
 
 /** Events that are accepted and not yet written. */

@@ -27,6 +27,12 @@ function assumed({ pipeline_id, config, options, directives: { state } }: Desire
 }
 
 /** Without fingerprints: every difference comes from the files, and none is a drift. */
-function entryOf({ file, directives: { prune, suspend, state } }: DesiredPipeline): InventoryEntry {
-  return { file, prune, suspend, ...(state === "Terminated" && { terminated: true }) };
+function entryOf({ file, directives: { prune, suspend, state, moved_from } }: DesiredPipeline): InventoryEntry {
+  return {
+    file,
+    prune,
+    suspend,
+    ...(state === "Terminated" && { terminated: true }),
+    ...(moved_from.length > 0 && { moved_from: [...moved_from] }),
+  };
 }

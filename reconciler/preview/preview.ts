@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { NotRead } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState, DeletionLimit } from "../actual/state.ts";
 import { claimedButIgnored, withClaimed } from "../desired/claimed.ts";
-import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
+import { defaultDirectives, type DesiredPipeline, type DesiredState } from "../desired/desired-state.ts";
 import { withoutFaulty } from "../desired/faulty.ts";
 import { withoutForeign } from "../desired/load.ts";
 import { isCandidate } from "../git/limits.ts";
@@ -15,7 +15,7 @@ import type { HoldsState } from "../holds/hold.ts";
 import { planWithHolds, withStopsOver } from "../holds/held-plan.ts";
 import { costsOf } from "../plan/costs/costs.ts";
 import { tablesOf } from "../plan/costs/tables.ts";
-import { type Kept, notReadOf, unreadFiles, withoutSuspicion } from "../plan/decide/index.ts";
+import { type Kept, notReadOf, unreadFiles, withMoves, withoutSuspicion } from "../plan/decide/index.ts";
 import type { Permission } from "../secrets/permissions.ts";
 import { type NewSecret, newSecrets } from "../secrets/secret-problems.ts";
 import { assumedState } from "./assumed.ts";
@@ -110,7 +110,8 @@ export function previewOfLive(live: LiveState, head: Side, permissions?: readonl
     { notReadBefore: live.not_read, holds: live.holds, permissions },
   );
   const changes = preview.changes.map((one): PreviewedChange => {
-    const present = actual.pipelines.get(one.change.pipeline_id);
+    const { pipeline_id, moved_from = pipeline_id } = one.change;
+    const present = actual.pipelines.get(moved_from);
     return present === undefined ? one : { ...one, present };
   });
   const alike = hiding.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
@@ -155,9 +156,9 @@ function approvalNotes(
 ): Note[] {
   const earlier = new Map(Object.entries(before));
   return changes.flatMap(({ change, approval }): Note[] => {
-    const { pipeline_id } = change;
+    const { pipeline_id, moved_from = pipeline_id } = change;
     if (approval === undefined || !doesSomething(change) || !isAsGrave(approvalLevelOf(change), approve)) return [];
-    const revision = wayBack(change, desired.get(pipeline_id), earlier.get(pipeline_id));
+    const revision = wayBack(change, desired.get(pipeline_id), earlier.get(moved_from));
     if (revision !== undefined) return [{ code: "GoesBack", facts: { pipeline_id, revision } }];
     return [{ code: "ApprovalNeeded", facts: { pipeline_id, approval } }];
   });
@@ -183,31 +184,38 @@ interface Known {
 }
 
 /** The changes against this actual state; `before` are the files from which it was made, as far as they are known. */
-function previewAgainst(actual: ActualState, before: readonly Before[], head: Side, knowing: Known): Preview {
-  const old = byId(before);
-  const read = withClaimed(head.desired, actual.owned);
-  const { made, desired } = withoutFaulty(read, (some) => changesTo(some, actual, old, head, knowing));
+function previewAgainst(now: ActualState, before: readonly Before[], head: Side, knowing: Known): Preview {
+  const read = withClaimed(head.desired, now.owned);
+  const { made, desired } = withoutFaulty(read, (some) => changesTo(some, now, before, head, knowing));
   const shown = made.filter(isShown);
+  const changes = made.map(({ change }) => change);
   return {
     changes: shown,
     unchanged: made.length - shown.length,
     errors: desired.problems.filter(({ severity }) => severity === "error"),
-    notes: [...moves(old, byId(desired.pipelines)), ...head.skipped.map(notRead)],
+    notes: [...fileMoves(filesBefore(before, changes), byId(desired.pipelines)), ...head.skipped.map(notRead)],
   };
 }
 
 function changesTo(
   desired: DesiredState,
-  actual: ActualState,
-  old: Files<Before>,
+  now: ActualState,
+  before: readonly Before[],
   head: Side,
   { notReadBefore, holds = noHolds, permissions }: Known,
 ): PreviewedChange[] {
+  const actual = withMoves(now, desired);
   const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
   const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds);
   const { changes } = withStopsOver(plan, actual, pipelines, holds);
-  const now = byId(desired.pipelines);
-  return changes.map((change) => previewed(change, actual, [old, now], permissions));
+  const [old, wanted] = [filesBefore(before, changes), byId(desired.pipelines)];
+  return changes.map((change) => previewed(change, actual, [old, wanted], permissions));
+}
+
+/** The files of before by the ids that their pipelines have now. */
+function filesBefore(before: readonly Before[], changes: readonly Change[]): Files<Before> {
+  const moved = new Map(changes.map(({ pipeline_id, moved_from = pipeline_id }) => [moved_from, pipeline_id]));
+  return byId(before.map((one) => ({ ...one, pipeline_id: moved.get(one.pipeline_id) ?? one.pipeline_id })));
 }
 
 function unreadGone(base: Side, { skipped, desired: { pipelines, refused } }: Side): Note[] {
@@ -280,17 +288,18 @@ function isShown({ change: { kind, why }, directives }: PreviewedChange): boolea
 }
 
 /** The state is part of the change itself. */
-const compared = ["suspend", "prune", "depends_on", "drift", "adopt", "recreate"] as const;
+const compared = ["suspend", "prune", "depends_on", "drift", "adopt", "recreate", "moved_from"] as const;
 
 function directivesBetween(before: Before | undefined, after: DesiredPipeline | undefined): FieldChange[] {
   if (before === undefined || after === undefined) return [];
   return compared.flatMap((name): FieldChange[] => {
-    const [from, to] = [before.directives[name], after.directives[name]];
+    // A server of an earlier version does not know each of them.
+    const [from, to] = [before.directives[name] ?? defaultDirectives[name], after.directives[name]];
     return isDeepStrictEqual(from, to) ? [] : [{ path: `x-sluice.${name}`, effect: "none", events: "same", from, to }];
   });
 }
 
-function moves(old: Files<Before>, now: Files<Before>): Note[] {
+function fileMoves(old: Files<Before>, now: Files<Before>): Note[] {
   return [...now].flatMap(([pipeline_id, { file: to }]): Note[] => {
     const from = old.get(pipeline_id)?.file ?? to;
     return from === to ? [] : [{ code: "FileMoved", facts: { pipeline_id, from, to } }];

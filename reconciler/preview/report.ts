@@ -44,6 +44,8 @@ export interface Said {
 
 export interface ReportedChange {
   pipeline_id: string;
+  /** The id that it has until it is moved; absent where it is not moved. */
+  moved_from?: string;
   kind: ChangeKind;
   cause: Cause;
   level: Level;
@@ -130,12 +132,27 @@ export function exitCodeOf({ level }: Pick<PlanReport, "level">, limit: Level): 
 
 function reported(previewed: PreviewedChange): ReportedChange {
   const { change, level, costs, tables, directives, secrets, present, tests } = previewed;
-  const { pipeline_id, kind, cause, effect, events, why, file, line, column, calls, after, cautions = [] } = change;
+  const {
+    pipeline_id,
+    moved_from,
+    kind,
+    cause,
+    effect,
+    events,
+    why,
+    file,
+    line,
+    column,
+    calls,
+    after,
+    cautions = [],
+  } = change;
   const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line, column: column ?? 1 }) };
   const fields = [...change.fields, ...directives].map(shortened);
   const losses = doesSomething(change) ? (change.irreversible ?? []) : [];
   return {
     pipeline_id,
+    ...(moved_from !== undefined && { moved_from }),
     kind,
     cause,
     level,
@@ -202,7 +219,7 @@ function beginsOf({ code, facts }: Reason): TopicStart[] {
   if (code === "New" || code === "CreatedAgain") return facts.topics;
   if (code === "Edited") return [...facts.reading.elsewhere, ...facts.reading.added];
   if (code === "Recreated") return facts.position?.reads === "anew" ? facts.position.topics : [];
-  if (code === "Adopted" || code === "Drifted") return beginsOf(facts.of);
+  if (code === "Adopted" || code === "Drifted" || code === "Moved") return beginsOf(facts.of);
   return [];
 }
 

@@ -3,17 +3,15 @@ import type { Change } from "../plan/change.ts";
 import { reasonText, suspensionText } from "../plan/render/index.ts";
 import type { Condition } from "./conditions.ts";
 
-/** The suspension that applies to a pipeline: its own, that of everything, or that of its file. */
+/** The suspension that applies to a pipeline: its own, by the id `held`, that of everything, or that of its file. */
 export function suspensionOf(
   change: Change,
+  held: string,
   own: Hold | undefined,
   everything: Hold | undefined,
 ): Condition | undefined {
   if (own !== undefined) {
-    return suspended(
-      "SuspendedByOperator",
-      `suspended ${suspensionText(own)}. "sluice resume ${change.pipeline_id}" resumes it`,
-    );
+    return suspended("SuspendedByOperator", `suspended ${suspensionText(own)}. "sluice resume ${held}" resumes it`);
   }
   if (everything !== undefined) {
     return suspended(

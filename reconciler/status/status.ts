@@ -7,7 +7,7 @@ import type { SkippedFile, SourceDescription } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { Holds } from "../holds/holds.ts";
 import { whyStopped } from "../holds/held-plan.ts";
-import { ownHold, stopOf } from "../holds/hold.ts";
+import { heldId, ownHold, stopOf } from "../holds/hold.ts";
 import { documentCount } from "../desired/desired-state.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Change } from "../plan/change.ts";
@@ -198,11 +198,14 @@ export class Status {
 
   #pipeline(pipeline_id: string, entry: Entry, busy: ReadonlyMap<string, unknown>): PipelineStatus {
     const { change, outcome } = entry;
-    const health = healthOf(this.#options.engine, pipeline_id);
-    const { state } = this.#options.holds;
-    const hold = ownHold(state, pipeline_id);
-    const suspended = suspensionOf(change, hold, state.everything);
-    const stop = health?.overall_status === "Running" ? undefined : stopOf(state, pipeline_id);
+    const { engine, holds } = this.#options;
+    const { state } = holds;
+    const { moved_from = pipeline_id } = change;
+    const health = healthOf(engine, pipeline_id) ?? healthOf(engine, moved_from);
+    const held = heldId(state, change);
+    const hold = ownHold(state, held);
+    const suspended = suspensionOf(change, held, hold, state.everything);
+    const stop = health?.overall_status === "Running" ? undefined : stopOf(state, held);
     const observation = {
       ...entry,
       busy: busy.has(pipeline_id),

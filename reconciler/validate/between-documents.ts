@@ -1,15 +1,19 @@
 import { grouped } from "../language/grouped.ts";
 import { printable, problem, type Problem } from "../language/problem.ts";
-import { pipelineIdOf, type Claims } from "./claims.ts";
+import { pipelineIdOf, type Claim, type Claims } from "./claims.ts";
 import { SharedGroups } from "./shared-groups.ts";
 import { SharedTables } from "./shared-tables.ts";
 
 /**
  * The problems between documents: a pipeline_id, a table or a consumer group that two of them have, a depends_on that
- * names no pipeline, and dependency cycles. Documents without such a problem are not in the result.
+ * names no pipeline, dependency cycles, and a former id that is not free. Documents without such a problem are not in the result.
  */
 export function problemsBetween(all: readonly Claims[]): Map<Claims, Problem[]> {
   const byId = grouped(all, pipelineIdOf);
+  const byFormer = grouped(
+    all.flatMap((claims) => claims.moved_from.map((former) => ({ claims, former }))),
+    ({ former }) => former.text,
+  );
   const tables = new SharedTables(all);
   const groups = new SharedGroups(all);
   const cycles = new DependencyCycles(all.map((claims) => [pipelineIdOf(claims), dependencyIds(claims)]));
@@ -20,6 +24,7 @@ export function problemsBetween(all: readonly Claims[]): Map<Claims, Problem[]> 
       ...groups.problemsOf(claims),
       ...tables.problemsOf(claims),
       ...dependencyProblems(claims, cycles),
+      ...formerProblems(claims, byId, byFormer),
     ];
     if (problems.length > 0) together.set(claims, problems);
   }
@@ -33,6 +38,49 @@ function duplicate(claims: Claims, same: readonly Claims[] = []): Problem[] {
   const suggestion = "neither is applied: give one of them another pipeline_id, or remove it";
   const expected = "a pipeline_id that no other document has";
   return [problem("DUPLICATE_PIPELINE_ID", place, { path, expected, found, suggestion })];
+}
+
+interface Former {
+  claims: Claims;
+  former: Claim;
+}
+
+/** One pipeline becomes one other: its former id is free, and no other document asks for it. */
+function formerProblems(
+  claims: Claims,
+  byId: ReadonlyMap<string | undefined, readonly Claims[]>,
+  byFormer: ReadonlyMap<string | undefined, readonly Former[]>,
+): Problem[] {
+  const own = pipelineIdOf(claims);
+  return claims.moved_from.flatMap(({ text: id, path, place }): Problem[] => {
+    if (id === undefined) return [];
+    const named = `"${printable(id)}"`;
+    if (id === own) {
+      const expected = "a pipeline_id that this pipeline had before";
+      return [problem("MOVED_FROM", place, { path, expected, found: `${named}, which it has now` })];
+    }
+    const holders = byId.get(id) ?? [];
+    if (holders.length > 0) {
+      const found = `${named}, which is described in ${placesOf(claims, holders)}`;
+      const suggestion =
+        "remove that document, which is what this one becomes; or remove moved_from, where both are wanted";
+      return [
+        problem("MOVED_FROM", place, {
+          path,
+          expected: "a pipeline_id that no document has any more",
+          found,
+          suggestion,
+        }),
+      ];
+    }
+    const others = (byFormer.get(id) ?? []).filter((one) => one.claims !== claims);
+    if (others.length === 0) return [];
+    const at = others.slice(0, namedPlaces).map(({ former }) => `${former.place.file}:${former.place.line}`);
+    const found = `${named}, also in ${at.join(", ")}`;
+    return [
+      problem("MOVED_FROM", place, { path, expected: "a pipeline_id from which no other pipeline is moved", found }),
+    ];
+  });
 }
 
 const namedPlaces = 3;

@@ -8,6 +8,9 @@ import { joins } from "./rules/feeds.ts";
 /** Dependencies of a document at most; the schema says the same. */
 const mostDependencies = 100;
 
+/** Former ids of a document at most; the schema says the same. */
+const mostFormer = 16;
+
 /** Columns and brokers of a document at most. */
 const [mostColumns, mostBrokers] = [1000, 100];
 /** Characters of a column's name or type that are compared, and of a mapping that is kept. */
@@ -41,6 +44,8 @@ export interface Claims {
   /** The name of its consumer group, where it gives one. */
   group: Claim;
   depends_on: Claim[];
+  /** The ids that it had before. */
+  moved_from: Claim[];
 }
 
 /** The pipeline_id of a document; undefined if it has none. */
@@ -51,6 +56,7 @@ export function pipelineIdOf({ pipeline_ids }: Claims): string | undefined {
 export function claimsOf(document: Document): Claims {
   const root = View.of(document);
   const id = root.get("pipeline_id");
+  const former = root.get("x-sluice", "moved_from");
   return {
     pipeline_ids: document.texts("pipeline_id").filter((text) => pattern.test(text)),
     written: typeof id.value === "object" ? null : id.value,
@@ -60,6 +66,7 @@ export function claimsOf(document: Document): Claims {
     brokers: brokersOf(root),
     group: claimOf(root.get("x-sluice", "consumer_group")),
     depends_on: root.get("x-sluice", "depends_on").items(mostDependencies).map(claimOf),
+    moved_from: (former.text === undefined ? former.items(mostFormer) : [former]).map(claimOf),
   };
 }
 

@@ -39,6 +39,7 @@ export async function openEngine(kind: "real" | "model", dataDir: string, regist
       terminate: (id) => of.terminate(id),
       resume: (...args) => of.resume(...args),
       update: (...args) => of.update(...args),
+      move: (...args) => of.move(...args),
       configure: (...args) => of.configure(...args),
       rename: (...args) => of.rename(...args),
       tag: (...args) => of.tag(...args),

@@ -173,6 +173,16 @@ export class ModelEngine implements AppliedEngine {
     this.#end("update", pipeline_id);
   }
 
+  async move(from: string, config: PipelineConfig, options: EngineOptions): Promise<void> {
+    const { pipeline_id } = config;
+    await this.#begin("move", pipeline_id);
+    if (this.pipelines.has(pipeline_id)) throw new EngineError("PIPELINE_EXISTS", `pipeline ${pipeline_id} exists`);
+    const pipeline = this.#atRest(from);
+    this.pipelines.delete(from);
+    this.pipelines.set(pipeline_id, { ...pipeline, pipeline_id, config, options, revision: pipeline.revision + 1 });
+    this.#end("move", pipeline_id);
+  }
+
   async configure(pipeline_id: string, options: EngineOptions): Promise<void> {
     await this.#begin("configure", pipeline_id);
     this.#of(pipeline_id).options = options;

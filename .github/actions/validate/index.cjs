@@ -1897,6 +1897,24 @@ var init_pipeline_v3_schema = __esm({
               "x-effect": "none",
               type: "boolean"
             },
+            moved_from: {
+              description: "The pipeline_id that this pipeline had before. It goes on with what is stored of it: events, offsets, token, dedup keys, dead letters and history. Several, the newest first, where a server may skip commits.",
+              "x-rule": "an id that no file has, and no other file names",
+              "x-default": "none",
+              examples: ["orders"],
+              "x-effect": "none",
+              type: ["string", "array"],
+              minLength: 5,
+              maxLength: 40,
+              pattern: "^[a-z]([a-z0-9]|-(?!-))*[a-z0-9]$",
+              maxItems: 16,
+              uniqueItems: true,
+              items: {
+                $ref: "#/definitions/pipelineId"
+              },
+              "x-code": "PIPELINE_ID",
+              "x-expected": "a pipeline_id of 5 to 40 of a-z, 0-9 and single dashes, or a list of at most 16 different ones"
+            },
             filters_reviewed: {
               description: "Whether a filter from version v2 was reviewed: false blocks the pipeline until then.",
               examples: [true],
@@ -9973,6 +9991,11 @@ var init_live_state_schema = __esm({
             terminated: { const: true },
             ending: { const: true },
             stopped: { const: true, description: "It ran when an operator stopped it." },
+            moved_from: {
+              type: "array",
+              items: { type: "string" },
+              description: "The ids that it had before, the newest first."
+            },
             corrections: {
               type: "array",
               items: {
@@ -11818,6 +11841,9 @@ var init_codes = __esm({
         "Two Kafka pipelines of one cluster have one consumer group, by its name or by a hash of the pipeline_id; neither is applied."
       ),
       DEPENDS_ON: error("Pipelines depend on each other in a cycle."),
+      MOVED_FROM: error(
+        "A moved_from names the pipeline itself, one that a document describes, or one that another moved_from names."
+      ),
       SOURCE_COUNT: error("There are more sources of a kind than a pipeline can have."),
       SOURCE_MIX: error("Sources of different kinds, or Kafka sources that exclude each other, are in one pipeline."),
       SOURCE_ID: error("A source_id is used twice, or is one that Sluice uses itself."),
@@ -26377,6 +26403,7 @@ function pipelineIdOf({ pipeline_ids }) {
 function claimsOf(document2) {
   const root = View.of(document2);
   const id = root.get("pipeline_id");
+  const former = root.get("x-sluice", "moved_from");
   return {
     pipeline_ids: document2.texts("pipeline_id").filter((text5) => pattern2.test(text5)),
     written: typeof id.value === "object" ? null : id.value,
@@ -26385,7 +26412,8 @@ function claimsOf(document2) {
     mapping: { ...claimOf(root.get("sink", "mapping")), text: columnsOf(root) },
     brokers: brokersOf2(root),
     group: claimOf(root.get("x-sluice", "consumer_group")),
-    depends_on: root.get("x-sluice", "depends_on").items(mostDependencies).map(claimOf)
+    depends_on: root.get("x-sluice", "depends_on").items(mostDependencies).map(claimOf),
+    moved_from: (former.text === void 0 ? former.items(mostFormer) : [former]).map(claimOf)
   };
 }
 function claimOf({ document: document2, path: path2, text: text5 }) {
@@ -26415,7 +26443,7 @@ function brokersOf2(root) {
   const brokers2 = sources.flatMap((source) => source.get("connection_params", "brokers").items(mostBrokers));
   return brokers2.flatMap(({ text: text5 }) => text5 === void 0 ? [] : canonicalBroker(text5));
 }
-var import_node_crypto3, mostDependencies, mostColumns, mostBrokers, longestColumn, longestMapping, pattern2;
+var import_node_crypto3, mostDependencies, mostFormer, mostColumns, mostBrokers, longestColumn, longestMapping, pattern2;
 var init_claims = __esm({
   "reconciler/validate/claims.ts"() {
     "use strict";
@@ -26424,6 +26452,7 @@ var init_claims = __esm({
     init_view();
     init_feeds();
     mostDependencies = 100;
+    mostFormer = 16;
     [mostColumns, mostBrokers] = [1e3, 100];
     [longestColumn, longestMapping] = [400, 8192];
     pattern2 = /^[a-z](?:[a-z0-9]|-(?!-))*[a-z0-9]$/;
@@ -26559,6 +26588,10 @@ var init_shared_tables = __esm({
 // reconciler/validate/between-documents.ts
 function problemsBetween(all) {
   const byId3 = grouped(all, pipelineIdOf);
+  const byFormer = grouped(
+    all.flatMap((claims) => claims.moved_from.map((former) => ({ claims, former }))),
+    ({ former }) => former.text
+  );
   const tables = new SharedTables(all);
   const groups = new SharedGroups(all);
   const cycles = new DependencyCycles(all.map((claims) => [pipelineIdOf(claims), dependencyIds(claims)]));
@@ -26568,7 +26601,8 @@ function problemsBetween(all) {
       ...duplicate(claims, byId3.get(pipelineIdOf(claims))),
       ...groups.problemsOf(claims),
       ...tables.problemsOf(claims),
-      ...dependencyProblems(claims, cycles)
+      ...dependencyProblems(claims, cycles),
+      ...formerProblems(claims, byId3, byFormer)
     ];
     if (problems.length > 0) together2.set(claims, problems);
   }
@@ -26581,6 +26615,37 @@ function duplicate(claims, same = []) {
   const suggestion2 = "neither is applied: give one of them another pipeline_id, or remove it";
   const expected3 = "a pipeline_id that no other document has";
   return [problem("DUPLICATE_PIPELINE_ID", place, { path: path2, expected: expected3, found: found2, suggestion: suggestion2 })];
+}
+function formerProblems(claims, byId3, byFormer) {
+  const own2 = pipelineIdOf(claims);
+  return claims.moved_from.flatMap(({ text: id, path: path2, place }) => {
+    if (id === void 0) return [];
+    const named7 = `"${printable2(id)}"`;
+    if (id === own2) {
+      const expected3 = "a pipeline_id that this pipeline had before";
+      return [problem("MOVED_FROM", place, { path: path2, expected: expected3, found: `${named7}, which it has now` })];
+    }
+    const holders = byId3.get(id) ?? [];
+    if (holders.length > 0) {
+      const found3 = `${named7}, which is described in ${placesOf(claims, holders)}`;
+      const suggestion2 = "remove that document, which is what this one becomes; or remove moved_from, where both are wanted";
+      return [
+        problem("MOVED_FROM", place, {
+          path: path2,
+          expected: "a pipeline_id that no document has any more",
+          found: found3,
+          suggestion: suggestion2
+        })
+      ];
+    }
+    const others2 = (byFormer.get(id) ?? []).filter((one2) => one2.claims !== claims);
+    if (others2.length === 0) return [];
+    const at2 = others2.slice(0, namedPlaces).map(({ former }) => `${former.place.file}:${former.place.line}`);
+    const found2 = `${named7}, also in ${at2.join(", ")}`;
+    return [
+      problem("MOVED_FROM", place, { path: path2, expected: "a pipeline_id from which no other pipeline is moved", found: found2 })
+    ];
+  });
 }
 function placesOf(claims, same) {
   const others2 = same.slice(0, namedPlaces + 1).filter((other) => other !== claims);
@@ -28023,7 +28088,8 @@ var init_desired_state = __esm({
       depends_on: [],
       drift: "correct",
       adopt: false,
-      recreate: false
+      recreate: false,
+      moved_from: []
     };
   }
 });
@@ -31960,9 +32026,20 @@ function idsIn(text5) {
   for (const [, id = ""] of lines3) if (ids.add(id).size === maxDocuments) break;
   return [...ids];
 }
+function formerIdsIn(text5) {
+  const found2 = text5.matchAll(/^[ \t]*["']?moved_from["']?[ \t]*:([^:]{0,1000})/gm);
+  const ids = /* @__PURE__ */ new Set();
+  for (const [, written2 = ""] of found2) {
+    for (const [id] of written2.matchAll(/\b[a-z][a-z0-9-]{4,39}\b/g)) ids.add(id);
+    if (ids.size >= maxDocuments) break;
+  }
+  return [...ids];
+}
 function unreadable(obstacle, text5 = "") {
   const { file, line: line2 } = obstacle;
-  return { file, line: line2, freezesFile: true, pipeline_ids: idsIn(text5), problems: [obstacle] };
+  const moved_from = formerIdsIn(text5);
+  const former = moved_from.length > 0 && { moved_from };
+  return { file, line: line2, freezesFile: true, pipeline_ids: idsIn(text5), ...former, problems: [obstacle] };
 }
 function tooCostly(file) {
   const obstacle = problem(
@@ -31997,8 +32074,8 @@ function readPipeline(document2, start) {
 }
 function directivesOf(written2) {
   const given4 = written2["x-sluice"] ?? {};
-  const { state, suspend, prune, depends_on, drift, adopt, recreate } = { ...defaultDirectives, ...given4 };
-  return { state, suspend, prune, depends_on, drift, adopt, recreate };
+  const { state, suspend, prune, depends_on, drift, adopt, recreate, moved_from } = { ...defaultDirectives, ...given4 };
+  return { state, suspend, prune, depends_on, drift, adopt, recreate, moved_from: [moved_from].flat() };
 }
 var init_read_file = __esm({
   "reconciler/desired/read-file.ts"() {
@@ -32210,8 +32287,16 @@ function isBelowHidden(path2) {
 }
 function refusedDocument({ file, line: line2, claims }, problems) {
   const { pipeline_ids } = claims;
+  const moved_from = claims.moved_from.flatMap(({ text: text5 }) => text5 ?? []);
   const isForeign = problems.some(({ code: code18 }) => code18 === "NOT_A_PIPELINE");
-  const refused2 = { file, line: line2, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
+  const refused2 = {
+    file,
+    line: line2,
+    freezesFile: pipeline_ids.length === 0,
+    pipeline_ids,
+    ...moved_from.length > 0 && { moved_from },
+    problems: [...problems]
+  };
   return isForeign ? { ...refused2, isForeign } : refused2;
 }
 var import_node_util6, Loader, Room;
@@ -35518,12 +35603,14 @@ var init_faulty = __esm({
 // reconciler/plan/change.ts
 function placeOf({
   pipeline_id,
+  moved_from,
   file,
   line: line2,
   column
 }) {
   return {
     pipeline_id,
+    ...moved_from !== void 0 && { moved_from },
     ...file !== void 0 && { file },
     ...line2 !== void 0 && { line: line2 },
     ...column !== void 0 && { column }
@@ -35753,9 +35840,9 @@ function differences3(from, to2) {
     ...compare(...withGroups(from, to2), { ...root, names: ["x-sluice"], at: ["x-sluice"] })
   ];
   if (found2.length === 0) return found2;
-  const moves2 = movesOf(from.config, to2.config);
+  const moves = movesOf(from.config, to2.config);
   return found2.map((one2) => {
-    if (leavesUnread(one2, moves2)) return { ...one2, events: "forget" };
+    if (leavesUnread(one2, moves)) return { ...one2, events: "forget" };
     return one2.at.at(-1) === "topic" ? { ...one2, events: "rows" } : one2;
   });
 }
@@ -36192,9 +36279,173 @@ var init_losses = __esm({
   }
 });
 
+// reconciler/plan/decide/obstacles.ts
+function obstaclesById({ owned, pipelines, interrupted }, { refused: refused2, skipped }, described2) {
+  const found2 = /* @__PURE__ */ new Map();
+  const add2 = (ids, obstacle) => {
+    for (const id of ids) if (!described2.has(id) && !found2.has(id)) found2.set(id, obstacle);
+  };
+  const isBetween = (id) => interrupted?.get(id)?.successor !== void 0;
+  const fileOf = (id) => owned[id]?.file ?? "";
+  const seen = Object.keys(owned).filter((id) => pipelines.has(id) || isBetween(id));
+  const byFile2 = grouped(seen, fileOf);
+  for (const document2 of refused2) {
+    const lastSeen = document2.freezesFile ? byFile2.get(document2.file) ?? [] : [];
+    add2([...document2.pipeline_ids, ...lastSeen], obstacleOf(document2));
+  }
+  for (const { path: path2, reason: reason2 } of skipped) {
+    if (reason2 === void 0) continue;
+    const what = { path: path2, skipped: reason2 };
+    const within = seen.filter((id) => isWithin2(fileOf(id), path2));
+    add2(within, { cause: "InvalidFile", what, file: path2, line: 1, column: 1 });
+  }
+  return found2;
+}
+function frozen(pipeline_id, { cause, what: obstacle, ...place }, { pipelines }) {
+  const status = pipelines.get(pipeline_id)?.status;
+  const facts = { obstacle, ...status !== void 0 && { status } };
+  const why = { code: "FileUnusable", facts };
+  const left = { pipeline_id, why, ...place, ...nothing3() };
+  return cause === "DuplicateId" || status === void 0 ? { ...left, kind: "refuse", cause } : { ...left, kind: "no-op", cause };
+}
+function obstacleOf({ file, line: line2, problems }) {
+  const errors = problems.filter(({ severity }) => severity === "error");
+  const duplicate2 = errors.find(({ code: code18 }) => code18 === "DUPLICATE_PIPELINE_ID");
+  const first3 = duplicate2 ?? errors[0];
+  return {
+    cause: duplicate2 === void 0 ? "InvalidFile" : "DuplicateId",
+    what: first3 === void 0 ? { file } : { problem: withSuggestion(first3), more: errors.length - 1 },
+    file: first3?.file ?? file,
+    line: first3?.line ?? line2,
+    column: first3?.column ?? 1
+  };
+}
+function isWithin2(file, place) {
+  return file === place || file.startsWith(`${place}/`);
+}
+var init_obstacles = __esm({
+  "reconciler/plan/decide/obstacles.ts"() {
+    "use strict";
+    init_grouped();
+    init_problem();
+    init_changes();
+  }
+});
+
+// reconciler/plan/decide/moved.ts
+function withMoves(actual, wanted) {
+  const described2 = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
+  const asked2 = wanted.pipelines.flatMap((desired) => askedMove(desired, actual, described2));
+  const taken2 = new Set(asked2.flatMap(({ from }) => from));
+  const back = wanted.pipelines.flatMap((desired) => moveBack(desired, actual, described2, taken2));
+  if (asked2.length + back.length === 0) return actual;
+  const obstacles2 = obstaclesById(actual, { ...wanted, skipped: [] }, described2);
+  const moves = /* @__PURE__ */ new Map();
+  const unmoved = /* @__PURE__ */ new Map();
+  for (const { to: to2, from } of [...asked2, ...back]) {
+    const [only = ""] = from;
+    const holder = obstacles2.get(only);
+    const isContested = back.filter((one2) => one2.from.includes(only)).length > 1;
+    if (actual.pipelines.has(to2)) unmoved.set(to2, { is: "taken", from });
+    else if (from.length > 1) unmoved.set(to2, { is: "several", from });
+    else if (isContested) unmoved.set(to2, { is: "contested", from });
+    else if (holder !== void 0) unmoved.set(to2, { is: "described", from, file: holder.file });
+    else moves.set(only, to2);
+  }
+  return { ...relabelled(actual, moves), ...unmoved.size > 0 && { unmoved } };
+}
+function askedMove({ pipeline_id: to2, directives }, { pipelines, owned }, described2) {
+  const from = directives.moved_from.filter((id) => pipelines.has(id) && !described2.has(id));
+  const meant = pipelines.has(to2) ? from.filter((id) => Object.hasOwn(owned, id)) : from;
+  return meant.length === 0 ? [] : [{ to: to2, from: meant }];
+}
+function moveBack({ pipeline_id: to2 }, { pipelines, owned }, described2, taken2) {
+  if (pipelines.has(to2)) return [];
+  const had = ([id, { moved_from = [] }]) => pipelines.has(id) && !described2.has(id) && !taken2.has(id) && moved_from.includes(to2);
+  const from = Object.entries(owned).filter(had).map(([id]) => id);
+  return from.length === 0 ? [] : [{ to: to2, from: from.toSorted(compare2) }];
+}
+function relabelled(actual, moves) {
+  const renamed = (map4) => new Map([...map4].map(([id, value]) => [moves.get(id) ?? id, value]));
+  const owned = Object.assign(/* @__PURE__ */ Object.create(null), actual.owned);
+  const pipelines = renamed(actual.pipelines);
+  for (const [from, to2] of moves) {
+    pipelines.set(to2, { ...pipelines.get(to2), pipeline_id: to2, moved_from: from });
+    const entry3 = owned[from];
+    delete owned[from];
+    if (entry3 === void 0) delete owned[to2];
+    else owned[to2] = { ...entry3, changing: true };
+  }
+  const { busy, interrupted } = actual;
+  return {
+    ...actual,
+    pipelines,
+    owned,
+    busy: renamed(busy),
+    ...interrupted !== void 0 && { interrupted: renamed(interrupted) }
+  };
+}
+function whereMoved(found2, { moved_from, config }) {
+  if (moved_from === void 0) return found2;
+  const events = isPushed(config) ? "forget" : "same";
+  return found2.map((one2) => one2.path === "pipeline_id" ? { ...one2, effect: "restart", events } : one2);
+}
+function callsOf(way, { moved_from }) {
+  if (moved_from === void 0 || way === "wait") return way;
+  return way.map((call2) => call2 === "update" ? "move" : call2);
+}
+function withFormerId(change, { pipelines }) {
+  const moved_from = pipelines.get(change.pipeline_id)?.moved_from;
+  return moved_from === void 0 ? change : { ...change, moved_from };
+}
+function moveReason(desired, present, of) {
+  const { pipeline_id, config, options, directives } = desired;
+  const from = present.moved_from;
+  const [before, after] = [consumerGroup(from, present.options), consumerGroup(pipeline_id, options)];
+  const hasGroup = hasConsumerGroup(config) && hasConsumerGroup(present.config) && before !== after;
+  return {
+    code: "Moved",
+    facts: {
+      from,
+      isAsked: directives.moved_from.includes(from),
+      ...hasGroup && { group: { from: before, to: after } },
+      of
+    }
+  };
+}
+function unmovedChange(desired, obstacle, found2 = []) {
+  const isAsked = desired.directives.moved_from.length > 0;
+  const at2 = isAsked ? ["x-sluice", "moved_from"] : ["pipeline_id"];
+  return refusal(desired, "NotMoved", notMoved(desired.pipeline_id, obstacle), found2, at2);
+}
+function notMoved(to2, obstacle) {
+  return { code: "NotMoved", facts: { to: to2, ...obstacle } };
+}
+function keptUnmoved(pipeline_id, { unmoved = /* @__PURE__ */ new Map() }) {
+  for (const [to2, obstacle] of unmoved) {
+    if (obstacle.from.includes(pipeline_id)) return { kind: "refuse", cause: "NotMoved", why: notMoved(to2, obstacle) };
+  }
+  return void 0;
+}
+function nobodyMoved({ directives }) {
+  const { moved_from } = directives;
+  return moved_from.length === 0 ? [] : [{ code: "NothingToMove", facts: { from: [...moved_from] } }];
+}
+var init_moved = __esm({
+  "reconciler/plan/decide/moved.ts"() {
+    "use strict";
+    init_language();
+    init_changes();
+    init_dependencies();
+    init_obstacles();
+  }
+});
+
 // reconciler/plan/decide/creation.ts
 function creation(desired, actual, described2) {
-  return created(desired, actual, described2, (facts) => ({ code: "New", facts }));
+  const made3 = created(desired, actual, described2, (facts) => ({ code: "New", facts }));
+  const cautions = [...made3.cautions ?? [], ...nobodyMoved(desired)];
+  return cautions.length === 0 ? made3 : { ...made3, cautions };
 }
 function lost(desired, actual, described2, entry3) {
   const gone = lostInEngine(desired);
@@ -36269,6 +36520,7 @@ var init_creation = __esm({
     init_drift();
     init_kafka2();
     init_losses();
+    init_moved();
   }
 });
 
@@ -36417,7 +36669,8 @@ var init_ending = __esm({
 function edition(desired, present, found2) {
   const edit = found2.some(({ effect }) => effect !== "hot");
   const { status } = present;
-  const way = route({ status, isShut: present.intake === "closed" }, desired.directives.state, edit, hotCalls(found2));
+  const standing = { status, isShut: present.intake === "closed" };
+  const way = callsOf(route(standing, desired.directives.state, edit, hotCalls(found2)), present);
   if (way === "wait")
     return { ...noOp(desired, "InTransition", { code: "InTransition", facts: { status } }), ...fieldsOf4(found2) };
   if (way.length === 0) return noOp(desired, "InSync", { code: "InSync", facts: { status } });
@@ -36432,12 +36685,15 @@ function edited(desired, present, found2, calls) {
     ...addedColumns(desired, present),
     isDrifted: false
   };
+  const { moved_from } = present;
+  const paths = facts.paths.filter((path2) => moved_from === void 0 || path2 !== "pipeline_id");
+  const why = { code: "Edited", facts: { ...facts, paths } };
   return {
     ...about(desired),
     ...fieldsOf4(found2),
     kind: editKind(calls),
     cause: "Changed",
-    why: { code: "Edited", facts },
+    why: moved_from === void 0 ? why : moveReason(desired, present, why),
     calls
   };
 }
@@ -36505,6 +36761,7 @@ var init_edition = __esm({
     init_differences();
     init_ending();
     init_kafka2();
+    init_moved();
   }
 });
 
@@ -36625,7 +36882,7 @@ function meanwhile(desired, present, entry3, { wish, isStopping, isEnding }) {
   const inProgress = noOp(desired, "InProgress", { code: "InProgress", facts: {} });
   if (present === void 0 || !isStopping || wish === wishOf(desired)) return inProgress;
   const stopped = { ...present, status: "Stopped", ...isEnding && { intake: "closed" } };
-  const found2 = differencesOf(desired, stopped);
+  const found2 = whereMoved(differencesOf(desired, stopped), stopped);
   const next2 = entry3 === void 0 ? adoption(desired, stopped, found2) : planned(desired, stopped, found2);
   const isSpared = isEnding === true && next2.kind === "refuse";
   return inPlace(isSpared ? goingOn(desired, next2) : next2) ?? inProgress;
@@ -36642,7 +36899,7 @@ function goingOn(desired, { why: of }) {
   };
 }
 function changeOf(desired, present, entry3, actual) {
-  const found2 = differencesOf(desired, present);
+  const found2 = whereMoved(differencesOf(desired, present), present);
   if (entry3 === void 0) return adoption(desired, present, found2);
   const change = planned(desired, present, found2);
   if (!isDrift(desired, entry3, found2)) {
@@ -36670,18 +36927,27 @@ function alsoDrifted(change) {
 function planned(desired, present, found2) {
   const refused2 = found2.find(({ effect }) => effect === "refuse");
   if (refused2 === void 0) return edition(desired, present, found2);
+  const { moved_from: from } = present;
+  if (from !== void 0 && desired.directives.recreate)
+    return unmovedChange(desired, { is: "recreated", from: [from], path: refused2.path }, found2);
   return desired.directives.recreate ? recreation(desired, present, refused2) : immutable(desired, present, found2, refused2);
 }
 function adoption(desired, present, found2) {
   const change = planned(desired, present, found2);
   const fields = driftedFields(desired, present, found2);
   if (fields.length === 0) return change;
-  if (!desired.directives.adopt) return notAdopted(desired, change, fields, found2);
+  if (!desired.directives.adopt) return notAdopted(desired, present, change, fields, found2);
   if (!doesSomething(change)) return change;
   return { ...change, cause: "Adopted", why: { code: "Adopted", facts: { of: change.why } }, fields };
 }
-function notAdopted(desired, change, fields, found2) {
-  const facts = { paths: fields.map(({ path: path2 }) => path2), calls: change.calls, level: levelOf(change) };
+function notAdopted(desired, present, change, fields, found2) {
+  const { moved_from } = present;
+  const facts = {
+    paths: fields.map(({ path: path2 }) => path2),
+    calls: change.calls,
+    level: levelOf(change),
+    ...moved_from !== void 0 && { moved_from }
+  };
   return { ...refusal(desired, "NotAdopted", { code: "NotAdopted", facts }, found2), fields };
 }
 var init_desired_change = __esm({
@@ -36696,60 +36962,8 @@ var init_desired_change = __esm({
     init_differences();
     init_drift();
     init_edition();
+    init_moved();
     init_refusals();
-  }
-});
-
-// reconciler/plan/decide/obstacles.ts
-function obstaclesById({ owned, pipelines, interrupted }, { refused: refused2, skipped }, described2) {
-  const found2 = /* @__PURE__ */ new Map();
-  const add2 = (ids, obstacle) => {
-    for (const id of ids) if (!described2.has(id) && !found2.has(id)) found2.set(id, obstacle);
-  };
-  const isBetween = (id) => interrupted?.get(id)?.successor !== void 0;
-  const fileOf = (id) => owned[id]?.file ?? "";
-  const seen = Object.keys(owned).filter((id) => pipelines.has(id) || isBetween(id));
-  const byFile2 = grouped(seen, fileOf);
-  for (const document2 of refused2) {
-    const lastSeen = document2.freezesFile ? byFile2.get(document2.file) ?? [] : [];
-    add2([...document2.pipeline_ids, ...lastSeen], obstacleOf(document2));
-  }
-  for (const { path: path2, reason: reason2 } of skipped) {
-    if (reason2 === void 0) continue;
-    const what = { path: path2, skipped: reason2 };
-    const within = seen.filter((id) => isWithin2(fileOf(id), path2));
-    add2(within, { cause: "InvalidFile", what, file: path2, line: 1, column: 1 });
-  }
-  return found2;
-}
-function frozen(pipeline_id, { cause, what: obstacle, ...place }, { pipelines }) {
-  const status = pipelines.get(pipeline_id)?.status;
-  const facts = { obstacle, ...status !== void 0 && { status } };
-  const why = { code: "FileUnusable", facts };
-  const left = { pipeline_id, why, ...place, ...nothing3() };
-  return cause === "DuplicateId" || status === void 0 ? { ...left, kind: "refuse", cause } : { ...left, kind: "no-op", cause };
-}
-function obstacleOf({ file, line: line2, problems }) {
-  const errors = problems.filter(({ severity }) => severity === "error");
-  const duplicate2 = errors.find(({ code: code18 }) => code18 === "DUPLICATE_PIPELINE_ID");
-  const first3 = duplicate2 ?? errors[0];
-  return {
-    cause: duplicate2 === void 0 ? "InvalidFile" : "DuplicateId",
-    what: first3 === void 0 ? { file } : { problem: withSuggestion(first3), more: errors.length - 1 },
-    file: first3?.file ?? file,
-    line: first3?.line ?? line2,
-    column: first3?.column ?? 1
-  };
-}
-function isWithin2(file, place) {
-  return file === place || file.startsWith(`${place}/`);
-}
-var init_obstacles = __esm({
-  "reconciler/plan/decide/obstacles.ts"() {
-    "use strict";
-    init_grouped();
-    init_problem();
-    init_changes();
   }
 });
 
@@ -36799,7 +37013,9 @@ function reasonToKeep(pipeline_id, { file, suspend, prune }, { actual, wanted, e
   if (!prune) return { kind: "no-op", cause: "PruneDisabled", why: { code: "PruneDisabled", facts: { file } } };
   if (wanted.pipelines.length === 0)
     return { kind: "refuse", cause: "EmptySource", why: { code: "EmptySource", facts: {} } };
-  const unread2 = wanted.refused.find((document2) => mayHoldAny(document2, actual));
+  const unmoved = keptUnmoved(pipeline_id, actual);
+  if (unmoved !== void 0) return unmoved;
+  const unread2 = wanted.refused.find((one2) => becomes(one2, pipeline_id, file, actual) || mayHoldAny(one2, actual));
   if (unread2 !== void 0) {
     const why = { code: "PruneHeld", facts: { file, unread: unread2.file } };
     return { kind: "no-op", cause: "PruneHeld", why };
@@ -36811,6 +37027,11 @@ function reasonToKeep(pipeline_id, { file, suspend, prune }, { actual, wanted, e
   }
   const exchange = exchanged.get(file);
   return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };
+}
+function becomes({ file, pipeline_ids, moved_from = [] }, pipeline_id, was, { pipelines, owned }) {
+  if (moved_from.includes(pipeline_id)) return true;
+  const isNew = (id) => !pipelines.has(id) && !Object.hasOwn(owned, id);
+  return file === was && pipeline_ids.length > 0 && pipeline_ids.every(isNew);
 }
 function mayHoldAny({ file, freezesFile, pipeline_ids }, { owned }) {
   return freezesFile && pipeline_ids.length === 0 && !Object.values(owned).some((entry3) => entry3.file === file);
@@ -36858,14 +37079,18 @@ var init_removal = __esm({
     init_budget2();
     init_changes();
     init_ending();
+    init_moved();
   }
 });
 
 // reconciler/plan/decide/plan.ts
-function plan(actual, wanted) {
+function plan(now, wanted) {
+  const actual = withMoves(now, wanted);
   const exchanged = exchanges(actual, wanted);
   const described2 = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
   const changes = wanted.pipelines.map((desired) => {
+    const obstacle = actual.unmoved?.get(desired.pipeline_id);
+    if (obstacle !== void 0) return unmovedChange(desired, obstacle);
     const exchange = exchanged.get(desired.file);
     const isNew = exchange?.to.includes(desired.pipeline_id) ?? false;
     return exchange !== void 0 && isNew ? refusal(desired, "IdChanged", idChanged(desired.file, exchange), [], ["pipeline_id"]) : desiredChange(desired, actual, described2);
@@ -36877,7 +37102,8 @@ function plan(actual, wanted) {
     ...byId([...obstacles2].map(([id, obstacle]) => frozen(id, obstacle, actual))),
     ...byId(removals(left, actual, wanted))
   ];
-  return { changes: all.map((change) => withLosses(withInterrupted(withSecrets(change, actual), actual), actual)) };
+  const named7 = all.map((change) => withFormerId(change, actual));
+  return { changes: named7.map((change) => withLosses(withInterrupted(withSecrets(change, actual), actual), actual)) };
 }
 function vanished(actual, wanted) {
   const described2 = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
@@ -36899,6 +37125,7 @@ var init_plan = __esm({
     init_dependencies();
     init_desired_change();
     init_losses();
+    init_moved();
     init_obstacles();
     init_removal();
   }
@@ -36955,6 +37182,7 @@ var init_decide = __esm({
   "reconciler/plan/decide/index.ts"() {
     "use strict";
     init_changes();
+    init_moved();
     init_not_read();
     init_plan();
   }
@@ -37002,6 +37230,10 @@ function stopOf({ stops = {} }, pipeline_id) {
   const stop = Object.hasOwn(stops, pipeline_id) ? stops[pipeline_id] : void 0;
   return stop === void 0 || Date.parse(stop.until) <= Date.now() ? void 0 : stop;
 }
+function heldId(holds, { pipeline_id, moved_from }) {
+  if (moved_from === void 0) return pipeline_id;
+  return (ownHold(holds, moved_from) ?? stopOf(holds, moved_from)) === void 0 ? pipeline_id : moved_from;
+}
 var init_hold = __esm({
   "reconciler/holds/hold.ts"() {
     "use strict";
@@ -37010,20 +37242,21 @@ var init_hold = __esm({
 
 // reconciler/holds/held-plan.ts
 function planWithHolds(actual, wanted, holds) {
-  const stopped = wanted.pipelines.map((one2) => asStopped(one2, holds));
-  const pipelines = stopped.map((one2) => asSuspended(one2, holds));
+  const idOf2 = ({ pipeline_id }) => heldId(holds, actual.pipelines.get(pipeline_id) ?? { pipeline_id });
+  const stopped = wanted.pipelines.map((one2) => asStopped(one2, stopOf(holds, idOf2(one2))));
+  const pipelines = stopped.map((one2) => asSuspended(one2, ownHold(holds, idOf2(one2))));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
   const held2 = changes.map((change) => {
     const { pipeline_id } = change;
-    const stop = stopOf(holds, pipeline_id);
+    const id = heldId(holds, change);
+    const stop = stopOf(holds, id);
     if (stop !== void 0 && isToStop(stop, pipeline_id, actual)) return stopFirst(stop, change);
-    const left = leftAlone(change, ownHold(holds, pipeline_id));
+    const left = leftAlone(change, id, ownHold(holds, id));
     return stop === void 0 ? left : stoppedBy(stop, left);
   });
   return { plan: { ...rest, changes: held2 }, pipelines: stopped };
 }
-function asStopped(desired, holds) {
-  const stop = stopOf(holds, desired.pipeline_id);
+function asStopped(desired, stop) {
   const { state } = desired.directives;
   if (stop === void 0 || state === "Terminated" || state === stateIn(stop)) return desired;
   return { ...desired, directives: { ...desired.directives, state: stateIn(stop) } };
@@ -37034,15 +37267,16 @@ function isToStop(stop, pipeline_id, { pipelines, owned, busy }) {
   const isAtRest = status === "Stopped" || status === "Failed";
   return isFree && (status === "Running" || stop.way === "terminate" && isAtRest);
 }
-function asSuspended(desired, holds) {
-  if (ownHold(holds, desired.pipeline_id) === void 0) return desired;
+function asSuspended(desired, hold) {
+  if (hold === void 0) return desired;
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
 function withStopsOver({ changes, ...rest }, actual, pipelines, holds) {
   const states = new Map(pipelines.map((one2) => [one2.pipeline_id, one2.directives.state]));
   const isToRun = (change) => {
     const { pipeline_id: id } = change;
-    const isHeld = stopOf(holds, id) !== void 0 || ownHold(holds, id) !== void 0;
+    const held2 = heldId(holds, change);
+    const isHeld = stopOf(holds, held2) !== void 0 || ownHold(holds, held2) !== void 0;
     return !isHeld && (states.get(id) ?? "Running") === "Running" && isToRunAgain(change, actual);
   };
   return { ...rest, changes: changes.map((change) => isToRun(change) ? afterStop(change) : change) };
@@ -37084,17 +37318,21 @@ function whyStopped(stop) {
   const { until, way } = stop;
   return { code: "StoppedByOperator", facts: { ...asked(stop), until, ...way !== void 0 && { way } } };
 }
-function leftAlone(change, hold) {
+function leftAlone(change, pipeline_id, hold) {
   if (hold === void 0) return change;
   if (change.kind === "no-op" && change.cause === "Suspended") {
-    return suspendedBy(hold, change, change.why.code === "SuspendedByFile" ? change.why.facts.waits : void 0);
+    return suspendedBy(
+      hold,
+      pipeline_id,
+      change,
+      change.why.code === "SuspendedByFile" ? change.why.facts.waits : void 0
+    );
   }
   if (change.kind !== "delete") return change;
   const { replaces: _replaces, irreversible: _irreversible, ...rest } = change;
-  return suspendedBy(hold, { ...rest, effect: "none", events: "same", fields: [] }, change.why);
+  return suspendedBy(hold, pipeline_id, { ...rest, effect: "none", events: "same", fields: [] }, change.why);
 }
-function suspendedBy(hold, change, waits) {
-  const { pipeline_id } = change;
+function suspendedBy(hold, pipeline_id, change, waits) {
   const facts = { pipeline_id, ...asked(hold), ...waits !== void 0 && { waits } };
   return { ...change, kind: "no-op", cause: "Suspended", why: { code: "SuspendedByOperator", facts }, calls: [] };
 }
@@ -37341,7 +37579,16 @@ function costsOf(change, present, desired) {
   if (kind2 === "recreate") {
     return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }, ...joinDropped(present)];
   }
-  return [...eventCosts(change, present, desired), ...endingsOf(change, present), ...pauseOf(change, present)];
+  return [
+    ...sendersMoved(change, present),
+    ...eventCosts(change, present, desired),
+    ...endingsOf(change, present),
+    ...pauseOf(change, present)
+  ];
+}
+function sendersMoved({ pipeline_id: to2, moved_from: from, calls }, { config }) {
+  const isMoved = from !== void 0 && calls.includes("move") && isPushed(config);
+  return isMoved ? [{ code: "SendersMove", facts: { from, to: to2 } }] : [];
 }
 function tokenMade(desired) {
   if (desired === void 0 || !hasAccessToken(desired.config)) return [];
@@ -37409,8 +37656,14 @@ function assumed({ pipeline_id, config, options, directives: { state } }) {
   const join15 = config.join === void 0 ? {} : { join: { rows: 0 } };
   return { pipeline_id, config, options, status: state, ...nothing4, ...position2, ...join15 };
 }
-function entryOf5({ file, directives: { prune, suspend, state } }) {
-  return { file, prune, suspend, ...state === "Terminated" && { terminated: true } };
+function entryOf5({ file, directives: { prune, suspend, state, moved_from } }) {
+  return {
+    file,
+    prune,
+    suspend,
+    ...state === "Terminated" && { terminated: true },
+    ...moved_from.length > 0 && { moved_from: [...moved_from] }
+  };
 }
 var init_assumed = __esm({
   "reconciler/preview/assumed.ts"() {
@@ -37512,7 +37765,8 @@ function previewOfLive(live, head, permissions) {
     { notReadBefore: live.not_read, holds: live.holds, permissions }
   );
   const changes = preview.changes.map((one2) => {
-    const present = actual.pipelines.get(one2.change.pipeline_id);
+    const { pipeline_id, moved_from = pipeline_id } = one2.change;
+    const present = actual.pipelines.get(moved_from);
     return present === void 0 ? one2 : { ...one2, present };
   });
   const alike = hiding2.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
@@ -37548,9 +37802,9 @@ function targetNotes({
 function approvalNotes({ approve = "none", before = {} }, changes, desired) {
   const earlier = new Map(Object.entries(before));
   return changes.flatMap(({ change, approval }) => {
-    const { pipeline_id } = change;
+    const { pipeline_id, moved_from = pipeline_id } = change;
     if (approval === void 0 || !doesSomething(change) || !isAsGrave(approvalLevelOf(change), approve)) return [];
-    const revision = wayBack(change, desired.get(pipeline_id), earlier.get(pipeline_id));
+    const revision = wayBack(change, desired.get(pipeline_id), earlier.get(moved_from));
     if (revision !== void 0) return [{ code: "GoesBack", facts: { pipeline_id, revision } }];
     return [{ code: "ApprovalNeeded", facts: { pipeline_id, approval } }];
   });
@@ -37561,24 +37815,29 @@ function filesOf3({ pipelines, owned }) {
     return file === void 0 || directives === void 0 ? [] : [{ pipeline_id, file, directives }];
   });
 }
-function previewAgainst(actual, before, head, knowing) {
-  const old = byId2(before);
-  const read = withClaimed(head.desired, actual.owned);
-  const { made: made3, desired } = withoutFaulty(read, (some2) => changesTo(some2, actual, old, head, knowing));
+function previewAgainst(now, before, head, knowing) {
+  const read = withClaimed(head.desired, now.owned);
+  const { made: made3, desired } = withoutFaulty(read, (some2) => changesTo(some2, now, before, head, knowing));
   const shown6 = made3.filter(isShown2);
+  const changes = made3.map(({ change }) => change);
   return {
     changes: shown6,
     unchanged: made3.length - shown6.length,
     errors: desired.problems.filter(({ severity }) => severity === "error"),
-    notes: [...moves(old, byId2(desired.pipelines)), ...head.skipped.map(notRead)]
+    notes: [...fileMoves(filesBefore(before, changes), byId2(desired.pipelines)), ...head.skipped.map(notRead)]
   };
 }
-function changesTo(desired, actual, old, head, { notReadBefore, holds = noHolds, permissions }) {
+function changesTo(desired, now, before, head, { notReadBefore, holds = noHolds, permissions }) {
+  const actual = withMoves(now, desired);
   const skipped = [...unread(head, desired, actual, notReadBefore), ...claimedButIgnored(desired, actual.owned)];
   const { plan: plan2, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds);
   const { changes } = withStopsOver(plan2, actual, pipelines, holds);
-  const now = byId2(desired.pipelines);
-  return changes.map((change) => previewed(change, actual, [old, now], permissions));
+  const [old, wanted] = [filesBefore(before, changes), byId2(desired.pipelines)];
+  return changes.map((change) => previewed(change, actual, [old, wanted], permissions));
+}
+function filesBefore(before, changes) {
+  const moved5 = new Map(changes.map(({ pipeline_id, moved_from = pipeline_id }) => [moved_from, pipeline_id]));
+  return byId2(before.map((one2) => ({ ...one2, pipeline_id: moved5.get(one2.pipeline_id) ?? one2.pipeline_id })));
 }
 function unreadGone(base, { skipped, desired: { pipelines, refused: refused2 } }) {
   const there = /* @__PURE__ */ new Set([...skipped.map(({ path: path2 }) => path2), ...[...pipelines, ...refused2].map(({ file }) => file)]);
@@ -37623,11 +37882,11 @@ function isShown2({ change: { kind: kind2, why }, directives }) {
 function directivesBetween(before, after) {
   if (before === void 0 || after === void 0) return [];
   return compared2.flatMap((name3) => {
-    const [from, to2] = [before.directives[name3], after.directives[name3]];
+    const [from, to2] = [before.directives[name3] ?? defaultDirectives[name3], after.directives[name3]];
     return (0, import_node_util13.isDeepStrictEqual)(from, to2) ? [] : [{ path: `x-sluice.${name3}`, effect: "none", events: "same", from, to: to2 }];
   });
 }
-function moves(old, now) {
+function fileMoves(old, now) {
   return [...now].flatMap(([pipeline_id, { file: to2 }]) => {
     const from = old.get(pipeline_id)?.file ?? to2;
     return from === to2 ? [] : [{ code: "FileMoved", facts: { pipeline_id, from, to: to2 } }];
@@ -37642,6 +37901,7 @@ var init_preview = __esm({
     "use strict";
     import_node_util13 = require("node:util");
     init_claimed();
+    init_desired_state();
     init_faulty();
     init_load();
     init_limits2();
@@ -37657,7 +37917,7 @@ var init_preview = __esm({
     init_live_state();
     init_read_live_state();
     noHolds = { version: 1, pipelines: {} };
-    compared2 = ["suspend", "prune", "depends_on", "drift", "adopt", "recreate"];
+    compared2 = ["suspend", "prune", "depends_on", "drift", "adopt", "recreate", "moved_from"];
   }
 });
 
@@ -43302,7 +43562,10 @@ function reasonText({ code: code18, facts }) {
   return sentences[code18](facts);
 }
 function cautionText(caution) {
-  return caution.code === "RowsTwice" ? rowsTwiceText(caution.facts) : joinReplaysText(caution.facts);
+  if (caution.code === "RowsTwice") return rowsTwiceText(caution.facts);
+  if (caution.code === "JoinReplays") return joinReplaysText(caution.facts);
+  const { from } = caution.facts;
+  return `x-sluice.moved_from names ${listed3(from)}, and no pipeline of that id is there: this one begins with nothing`;
 }
 function suspensionText({ by, since, reason: reason2 }) {
   const who = by === void 0 ? "" : `by ${by} `;
@@ -43348,7 +43611,28 @@ function secretsText(secrets2) {
 function editText({ paths, reading, state, writes, adds = [], isDrifted }) {
   const status = state === void 0 ? "" : `; ${stateText(state)}`;
   const effects2 = `${rereadingText(reading)}${addedText(adds)}${status}${writtenFirst(writes)}`;
-  return `${firstOf2(paths)} changed${effects2}${alsoText(isDrifted)}`;
+  return `${paths.length === 0 ? "" : `${firstOf2(paths)} changed`}${effects2}${alsoText(isDrifted)}`;
+}
+function movedText({ from, isAsked, group, of }) {
+  const why = isAsked ? `from ${from}, which x-sluice.moved_from names,` : `back from ${from} to an id that it had before,`;
+  const groups = group === void 0 ? "" : `; its consumer group is ${group.to} from now on, and was ${group.from}: it reads on`;
+  const rest = reasonText(of);
+  return `it is moved ${why} with what is stored of it: events, offsets, token, dedup keys, dead letters and history${groups}${rest === "" || rest.startsWith(";") ? rest : `; ${rest}`}`;
+}
+function notMovedText({ to: to2, from, ...obstacle }) {
+  const [old = ""] = from;
+  switch (obstacle.is) {
+    case "taken":
+      return `x-sluice.moved_from names ${listed3(from)}, and there is a pipeline ${to2} already: both stay as they are. Ways out: remove moved_from, after which ${to2} is as its file says, and ${old}, which has no file, is deleted; or restore the file of ${old}`;
+    case "several":
+      return `${listed3(from)} are there, and one of them alone can become ${to2}: all stay as they are. Name that one in x-sluice.moved_from, and restore the files of the others, which are deleted without`;
+    case "contested":
+      return `${old} had this pipeline_id before, and that of another file: it stays as it is. Set x-sluice.moved_from: ${old} in the file of the pipeline that goes on with what is stored of it`;
+    case "described":
+      return `${old}, which is to become ${to2}, may be described in ${obstacle.file}, which cannot be used: it stays as it is until that file is corrected or removed`;
+    default:
+      return `${obstacle.path} changed as well, for which x-sluice.recreate would delete what is kept of ${old}: it stays as it is. Change one after the other, in two commits`;
+  }
 }
 function addedText(columns) {
   if (columns.length === 0) return "";
@@ -43379,14 +43663,18 @@ function immutableText({ path: path2, from, to: to2, reads, recreation_loses, an
   const values3 = `${JSON.stringify(from)} to ${JSON.stringify(to2)}`;
   return `${path2} cannot change after creation, and was changed from ${values3}: the pipeline runs on unchanged. Ways out: restore the old value; or give the new config to a new pipeline with another pipeline_id${another}; or set x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without ` + lossNames(recreation_loses) + (anew === void 0 ? "" : anewText(anew));
 }
-function notAdoptedText({ paths, calls, level }) {
+function notAdoptedText({ paths, calls, level, moved_from }) {
   const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${level === "none" ? "" : ` (${level})`}`;
+  if (moved_from !== void 0) {
+    return `${moved_from}, from which it is to be moved, was not created from this source: it runs on unchanged. Ways out: set x-sluice.adopt: true, which moves it${way}; or remove moved_from, which creates another pipeline`;
+  }
   return `a pipeline with this pipeline_id exists already and was not created from this source; ${firstOf2(paths)} ${paths.length > 1 ? "differ" : "differs"}: it runs on unchanged. Ways out: set x-sluice.adopt: true, which changes it to match the file${way}; or change the file to match what runs, which adopts it as it is; or choose another pipeline_id`;
 }
 function idText({ file, from, to: to2, isReader }) {
   const [old, now] = [from.join(", "), to2.join(", ")];
   const again = isReader ? ": its topic is then read again, by another consumer group" : "";
-  return `pipeline_id cannot change, and ${file} had ${old} where it now has ${now}: ${old} runs on unchanged. Ways out: put ${old} back, and change name instead; or put ${now} into a file of its own, which creates it and deletes ${old}${again}`;
+  const moves = from.length * to2.length === 1 ? `set x-sluice.moved_from: ${old}, by which ${now} goes on with what is stored of ${old}` : "set x-sluice.moved_from to the former id of each, which goes on with what is stored of that";
+  return `pipeline_id cannot change by itself, and ${file} had ${old} where it now has ${now}: ${old} runs on unchanged. Ways out: ${moves}; or put ${old} back, and change name instead; or put ${now} into a file of its own, which creates it and deletes ${old}${again}`;
 }
 function budgetText({ file, waiting, begun, of, limit: limit2 }) {
   const most3 = allowed(limit2, of);
@@ -43411,7 +43699,7 @@ function leavesText(leaves) {
 function heldText(facts) {
   const { file } = facts;
   if ("unread" in facts)
-    return `${file} no longer has it, but ${facts.unread} cannot be read and may have it: it is kept until that file is corrected`;
+    return `${file} no longer has it, but ${facts.unread} cannot be used and may have it: it is kept until that file is corrected`;
   const [{ path: path2, reason: reason2 } = { path: "" }, ...others2] = facts.mayHold;
   const more = others2.map((one2) => `${one2.path} (${one2.reason ?? goneSince})`);
   const paths = facts.mayHold.map((one2) => one2.path);
@@ -43447,6 +43735,7 @@ var init_reasons = __esm({
       New: (facts) => `it is new${newText(facts)}`,
       CreatedAgain: ({ lost: lost2, ...facts }) => `${goneText(lost2)}; it is created again${newText(facts)}`,
       Edited: editText,
+      Moved: movedText,
       StateDiffers: ({ failure: failure2, ...facts }) => `${stateText(facts)}${failure2 === void 0 ? "" : `; ${failure2}`}`,
       Recreated: recreationText,
       Adopted: ({ of }) => `it is adopted, because x-sluice.adopt is true: ${reasonText(of)}`,
@@ -43495,6 +43784,7 @@ var init_reasons = __esm({
       NotAdopted: notAdoptedText,
       DriftFight: ({ of, times }) => `${correctedText(of, times)}: another writer keeps changing it, and it is left as it is. Ways out: find that writer; or write the intended values into the file; or set x-sluice.drift: report; or suspend it for one turn, after which it is corrected again`,
       IdChanged: idText,
+      NotMoved: notMovedText,
       EmptySource: () => "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path and the branch, or the folder of --dir; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
       DeletionBudget: budgetText,
       SourceChanged: sourceText,
@@ -43572,6 +43862,7 @@ var init_costs2 = __esm({
       ColumnsFilled: ({ columns }) => `${someOf(columns)} ${columns.length === 1 ? "is" : "are"} filled in another way from then on; rows that are written stay as they are`,
       TargetChanges: ({ from, to: to2 }) => `rows go to ${nameOf3(to2)} from then on; those in ${nameOf3(from)} stay there`,
       ColumnsLeft: ({ columns }) => `${someOf(columns)} ${columns.length === 1 ? "is" : "are"} no longer written: new rows have the default there`,
+      SendersMove: ({ from, to: to2 }) => `senders have to use ${to2} from then on: what they send to ${from} is refused`,
       SendersRefused: () => "events that are sent to it are refused from then on",
       TokenMade: ({ pipeline_id }) => `a new access token is needed to send events: sluice token rotate ${pipeline_id} prints it`,
       DeadLettersFirst: ({ pipeline_id, count }) => `is not deleted while it has dead letters${figure(count, "dead letter")}: sluice dlq consume, discard or purge ${pipeline_id} takes them out`,
@@ -44038,12 +44329,27 @@ function exitCodeOf({ level }, limit2) {
 }
 function reported(previewed2) {
   const { change, level, costs, tables, directives, secrets: secrets2, present, tests } = previewed2;
-  const { pipeline_id, kind: kind2, cause, effect, events, why, file, line: line2, column, calls, after, cautions = [] } = change;
+  const {
+    pipeline_id,
+    moved_from,
+    kind: kind2,
+    cause,
+    effect,
+    events,
+    why,
+    file,
+    line: line2,
+    column,
+    calls,
+    after,
+    cautions = []
+  } = change;
   const place = { ...file !== void 0 && { file }, ...line2 !== void 0 && { line: line2, column: column ?? 1 } };
   const fields = [...change.fields, ...directives].map(shortened2);
   const losses = doesSomething(change) ? change.irreversible ?? [] : [];
   return {
     pipeline_id,
+    ...moved_from !== void 0 && { moved_from },
     kind: kind2,
     cause,
     level,
@@ -44103,7 +44409,7 @@ function beginsOf({ code: code18, facts }) {
   if (code18 === "New" || code18 === "CreatedAgain") return facts.topics;
   if (code18 === "Edited") return [...facts.reading.elsewhere, ...facts.reading.added];
   if (code18 === "Recreated") return facts.position?.reads === "anew" ? facts.position.topics : [];
-  if (code18 === "Adopted" || code18 === "Drifted") return beginsOf(facts.of);
+  if (code18 === "Adopted" || code18 === "Drifted" || code18 === "Moved") return beginsOf(facts.of);
   return [];
 }
 function shortened2(field2) {
@@ -44892,9 +45198,9 @@ async function sinceBaseIn(folder, ref, { settings: settings2, env }) {
   const [before, after] = await loadedSides(settings2, tree, [base, head], signal);
   const { notes, changes } = previewOf(before, after, anyNumber);
   const shown6 = (file) => (0, import_node_path18.join)(folder, (0, import_node_path18.relative)(tree.under, file));
-  const moves2 = notes.flatMap((note) => note.code === "FileMoved" ? [note.facts] : []);
+  const moves = notes.flatMap((note) => note.code === "FileMoved" ? [note.facts] : []);
   const found2 = [
-    ...moves2.map(({ pipeline_id, from }) => moved4(pipeline_id, after, shown6, from)),
+    ...moves.map(({ pipeline_id, from }) => moved4(pipeline_id, after, shown6, from)),
     ...changes.flatMap((one2) => idChanged2(one2, after, shown6))
   ];
   const { problems, pipelines } = reviewOf(before.desired);
@@ -44934,9 +45240,9 @@ function idChanged2({ change }, { desired }, shown6) {
       { ...place, file: shown6(place.file) },
       {
         path: path2,
-        expected: `${from}, which the file had before: pipeline_id cannot change`,
+        expected: `${from}, which the file had before, or x-sluice.moved_from: pipeline_id cannot change by itself`,
         found: `${pipeline_id}, which is refused while ${from} runs on`,
-        suggestion: `put ${from} back, and change name instead; or put ${pipeline_id} into a file of its own, which creates it and deletes ${from}`
+        suggestion: `set x-sluice.moved_from: ${why.facts.from[0]}, which moves it with all that is stored of it; or put ${from} back, and change name instead; or put ${pipeline_id} into a file of its own, which creates it and deletes ${from}`
       }
     )
   ];

@@ -108,9 +108,9 @@ function idChanged({ change }: PreviewedChange, { desired }: Side, shown: Shown)
       { ...place, file: shown(place.file) },
       {
         path,
-        expected: `${from}, which the file had before: pipeline_id cannot change`,
+        expected: `${from}, which the file had before, or x-sluice.moved_from: pipeline_id cannot change by itself`,
         found: `${pipeline_id}, which is refused while ${from} runs on`,
-        suggestion: `put ${from} back, and change name instead; or put ${pipeline_id} into a file of its own, which creates it and deletes ${from}`,
+        suggestion: `set x-sluice.moved_from: ${why.facts.from[0]}, which moves it with all that is stored of it; or put ${from} back, and change name instead; or put ${pipeline_id} into a file of its own, which creates it and deletes ${from}`,
       },
     ),
   ];

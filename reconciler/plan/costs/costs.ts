@@ -21,7 +21,17 @@ export function costsOf(change: Change, present?: ActualPipeline, desired?: Desi
   if (kind === "recreate") {
     return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }, ...joinDropped(present)];
   }
-  return [...eventCosts(change, present, desired), ...endingsOf(change, present), ...pauseOf(change, present)];
+  return [
+    ...sendersMoved(change, present),
+    ...eventCosts(change, present, desired),
+    ...endingsOf(change, present),
+    ...pauseOf(change, present),
+  ];
+}
+
+function sendersMoved({ pipeline_id: to, moved_from: from, calls }: Action, { config }: ActualPipeline): Cost[] {
+  const isMoved = from !== undefined && calls.includes("move") && isPushed(config);
+  return isMoved ? [{ code: "SendersMove", facts: { from, to } }] : [];
 }
 
 function tokenMade(desired: DesiredPipeline | undefined): Cost[] {

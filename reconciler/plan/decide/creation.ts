@@ -11,13 +11,16 @@ import { compare } from "./dependencies.ts";
 import { corrected, driftOf, leftAsItIs } from "./drift.ts";
 import { beginning, sharedTopics, topicsOf } from "./kafka.ts";
 import { lostInEngine } from "./losses.ts";
+import { nobodyMoved } from "./moved.ts";
 
 /**
  * A pipeline that does not exist yet. `described` are all pipelines with a valid file: others may be deleted by the
  * same plan.
  */
 export function creation(desired: DesiredPipeline, actual: ActualState, described: ReadonlySet<string>): Creation {
-  return created(desired, actual, described, (facts) => ({ code: "New", facts }));
+  const made = created(desired, actual, described, (facts) => ({ code: "New", facts }));
+  const cautions = [...(made.cautions ?? []), ...nobodyMoved(desired)];
+  return cautions.length === 0 ? made : { ...made, cautions };
 }
 
 /** A pipeline that was deleted in the engine: a drift, unless its file has changed since. */

@@ -12,6 +12,7 @@ import { differencesOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
 import { corrected, driftedFields, driftOf, isDrift, isTouched, leftAsItIs, strayState } from "./drift.ts";
 import { edition } from "./edition.ts";
+import { unmovedChange, whereMoved } from "./moved.ts";
 import { immutable, recreation } from "./refusals.ts";
 
 /** The change of a pipeline with a valid file. `described` are all pipelines with a valid file. */
@@ -51,7 +52,7 @@ function meanwhile(
   const inProgress = noOp(desired, "InProgress", { code: "InProgress", facts: {} });
   if (present === undefined || !isStopping || wish === wishOf(desired)) return inProgress;
   const stopped: ActualPipeline = { ...present, status: "Stopped", ...(isEnding && { intake: "closed" }) };
-  const found = differencesOf(desired, stopped);
+  const found = whereMoved(differencesOf(desired, stopped), stopped);
   const next = entry === undefined ? adoption(desired, stopped, found) : planned(desired, stopped, found);
   const isSpared = isEnding === true && next.kind === "refuse";
   return inPlace(isSpared ? goingOn(desired, next) : next) ?? inProgress;
@@ -76,7 +77,7 @@ function changeOf(
   entry: InventoryEntry | undefined,
   actual: ActualState,
 ): Change {
-  const found = differencesOf(desired, present);
+  const found = whereMoved(differencesOf(desired, present), present);
   if (entry === undefined) return adoption(desired, present, found);
   const change = planned(desired, present, found);
   if (!isDrift(desired, entry, found)) {
@@ -111,6 +112,9 @@ function alsoDrifted(change: Change): Change {
 function planned(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
   const refused = found.find(({ effect }) => effect === "refuse");
   if (refused === undefined) return edition(desired, present, found);
+  const { moved_from: from } = present;
+  if (from !== undefined && desired.directives.recreate)
+    return unmovedChange(desired, { is: "recreated", from: [from], path: refused.path }, found);
   return desired.directives.recreate
     ? recreation(desired, present, refused)
     : immutable(desired, present, found, refused);
@@ -124,13 +128,25 @@ function adoption(desired: DesiredPipeline, present: ActualPipeline, found: Diff
   const change = planned(desired, present, found);
   const fields = driftedFields(desired, present, found);
   if (fields.length === 0) return change;
-  if (!desired.directives.adopt) return notAdopted(desired, change, fields, found);
+  if (!desired.directives.adopt) return notAdopted(desired, present, change, fields, found);
   if (!doesSomething(change)) return change;
   return { ...change, cause: "Adopted", why: { code: "Adopted", facts: { of: change.why } }, fields };
 }
 
 /** `change` is what would make it so. */
-function notAdopted(desired: DesiredPipeline, change: Change, fields: Change["fields"], found: Difference[]): Change {
-  const facts = { paths: fields.map(({ path }) => path), calls: change.calls, level: levelOf(change) };
+function notAdopted(
+  desired: DesiredPipeline,
+  present: ActualPipeline,
+  change: Change,
+  fields: Change["fields"],
+  found: Difference[],
+): Change {
+  const { moved_from } = present;
+  const facts = {
+    paths: fields.map(({ path }) => path),
+    calls: change.calls,
+    level: levelOf(change),
+    ...(moved_from !== undefined && { moved_from }),
+  };
   return { ...refusal(desired, "NotAdopted", { code: "NotAdopted", facts }, found), fields };
 }

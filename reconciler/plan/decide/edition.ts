@@ -10,12 +10,14 @@ import { fieldsOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
 import { unwrittenOf } from "./ending.ts";
 import { namesOf, rereading, topicsOf } from "./kafka.ts";
+import { callsOf, moveReason } from "./moved.ts";
 
 /** The change of mutable fields and of the status: one list of calls for both. */
 export function edition(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
   const edit = found.some(({ effect }) => effect !== "hot");
   const { status } = present;
-  const way = route({ status, isShut: present.intake === "closed" }, desired.directives.state, edit, hotCalls(found));
+  const standing = { status, isShut: present.intake === "closed" };
+  const way = callsOf(route(standing, desired.directives.state, edit, hotCalls(found)), present);
   if (way === "wait")
     return { ...noOp(desired, "InTransition", { code: "InTransition", facts: { status } }), ...fieldsOf(found) };
   if (way.length === 0) return noOp(desired, "InSync", { code: "InSync", facts: { status } });
@@ -31,12 +33,15 @@ function edited(desired: DesiredPipeline, present: ActualPipeline, found: Differ
     ...addedColumns(desired, present),
     isDrifted: false,
   };
+  const { moved_from } = present;
+  const paths = facts.paths.filter((path) => moved_from === undefined || path !== "pipeline_id");
+  const why = { code: "Edited", facts: { ...facts, paths } } as const;
   return {
     ...about(desired),
     ...fieldsOf(found),
     kind: editKind(calls),
     cause: "Changed",
-    why: { code: "Edited", facts },
+    why: moved_from === undefined ? why : moveReason(desired, present, why),
     calls,
   };
 }

@@ -5,6 +5,7 @@ import { refusal } from "./changes.ts";
 import { compare, inOrder } from "./dependencies.ts";
 import { desiredChange } from "./desired-change.ts";
 import { withLosses } from "./losses.ts";
+import { unmovedChange, withFormerId, withMoves } from "./moved.ts";
 import { frozen, obstaclesById } from "./obstacles.ts";
 import { exchanges, idChanged, removals } from "./removal.ts";
 
@@ -12,10 +13,13 @@ import { exchanges, idChanged, removals } from "./removal.ts";
  * The plan that makes the engine match Git: exactly one change for each pipeline that has a file, exists, or is named
  * by a refused document. Pure: the same states give the same plan, whatever the order they come in.
  */
-export function plan(actual: ActualState, wanted: WantedState): Plan {
+export function plan(now: ActualState, wanted: WantedState): Plan {
+  const actual = withMoves(now, wanted);
   const exchanged = exchanges(actual, wanted);
   const described = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
   const changes = wanted.pipelines.map((desired) => {
+    const obstacle = actual.unmoved?.get(desired.pipeline_id);
+    if (obstacle !== undefined) return unmovedChange(desired, obstacle);
     const exchange = exchanged.get(desired.file);
     const isNew = exchange?.to.includes(desired.pipeline_id) ?? false;
     return exchange !== undefined && isNew
@@ -29,7 +33,8 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
     ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
     ...byId(removals(left, actual, wanted)),
   ];
-  return { changes: all.map((change) => withLosses(withInterrupted(withSecrets(change, actual), actual), actual)) };
+  const named = all.map((change) => withFormerId(change, actual));
+  return { changes: named.map((change) => withLosses(withInterrupted(withSecrets(change, actual), actual), actual)) };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Change, NoOp, Refusal, WantedState } from "../change.ts";
 import type { EndTrigger, Exchange, Reason } from "../reason.ts";
 import { inPlace, nothing } from "./changes.ts";
 import { effectOfDeletion, endOf } from "./ending.ts";
+import { keptUnmoved } from "./moved.ts";
 
 /** The changes of pipelines that the engine has and no valid file describes. */
 export function removals(left: readonly ActualPipeline[], actual: ActualState, wanted: WantedState): Change[] {
@@ -89,7 +90,9 @@ function reasonToKeep(
   if (!prune) return { kind: "no-op", cause: "PruneDisabled", why: { code: "PruneDisabled", facts: { file } } };
   if (wanted.pipelines.length === 0)
     return { kind: "refuse", cause: "EmptySource", why: { code: "EmptySource", facts: {} } };
-  const unread = wanted.refused.find((document) => mayHoldAny(document, actual));
+  const unmoved = keptUnmoved(pipeline_id, actual);
+  if (unmoved !== undefined) return unmoved;
+  const unread = wanted.refused.find((one) => becomes(one, pipeline_id, file, actual) || mayHoldAny(one, actual));
   if (unread !== undefined) {
     const why: Reason = { code: "PruneHeld", facts: { file, unread: unread.file } };
     return { kind: "no-op", cause: "PruneHeld", why };
@@ -101,6 +104,21 @@ function reasonToKeep(
   }
   const exchange = exchanged.get(file);
   return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };
+}
+
+/**
+ * Whether a document that cannot be used is that of this pipeline by another id: it names the former one, or stands where the
+ * pipeline was, and has an id that no pipeline has.
+ */
+function becomes(
+  { file, pipeline_ids, moved_from = [] }: RefusedDocument,
+  pipeline_id: string,
+  was: string,
+  { pipelines, owned }: ActualState,
+): boolean {
+  if (moved_from.includes(pipeline_id)) return true;
+  const isNew = (id: string): boolean => !pipelines.has(id) && !Object.hasOwn(owned, id);
+  return file === was && pipeline_ids.length > 0 && pipeline_ids.every(isNew);
 }
 
 /** An unreadable file in which no pipeline was seen before: perhaps a file that was moved. */

@@ -63,6 +63,7 @@ const sentences: Sentences = {
   TargetChanges: ({ from, to }) => `rows go to ${nameOf(to)} from then on; those in ${nameOf(from)} stay there`,
   ColumnsLeft: ({ columns }) =>
     `${someOf(columns)} ${columns.length === 1 ? "is" : "are"} no longer written: new rows have the default there`,
+  SendersMove: ({ from, to }) => `senders have to use ${to} from then on: what they send to ${from} is refused`,
   SendersRefused: () => "events that are sent to it are refused from then on",
   TokenMade: ({ pipeline_id }) =>
     `a new access token is needed to send events: sluice token rotate ${pipeline_id} prints it`,

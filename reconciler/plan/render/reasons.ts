@@ -21,7 +21,10 @@ export function reasonText<Code extends ReasonCode>({ code, facts }: Reason<Code
 
 /** What a person should look at before the plan is carried out. */
 export function cautionText(caution: Caution): string {
-  return caution.code === "RowsTwice" ? rowsTwiceText(caution.facts) : joinReplaysText(caution.facts);
+  if (caution.code === "RowsTwice") return rowsTwiceText(caution.facts);
+  if (caution.code === "JoinReplays") return joinReplaysText(caution.facts);
+  const { from } = caution.facts;
+  return `x-sluice.moved_from names ${listed(from)}, and no pipeline of that id is there: this one begins with nothing`;
 }
 
 /** Such as `by ada since 2026-01-01T00:00:00.000Z: the table is being moved`. */
@@ -41,6 +44,7 @@ const sentences: Sentences = {
   New: (facts) => `it is new${newText(facts)}`,
   CreatedAgain: ({ lost, ...facts }) => `${goneText(lost)}; it is created again${newText(facts)}`,
   Edited: editText,
+  Moved: movedText,
   StateDiffers: ({ failure, ...facts }) => `${stateText(facts)}${failure === undefined ? "" : `; ${failure}`}`,
   Recreated: recreationText,
   Adopted: ({ of }) => `it is adopted, because x-sluice.adopt is true: ${reasonText(of)}`,
@@ -106,6 +110,7 @@ const sentences: Sentences = {
     "write the intended values into the file; or set x-sluice.drift: report; or suspend it for one turn, after which it is " +
     "corrected again",
   IdChanged: idText,
+  NotMoved: notMovedText,
   EmptySource: () =>
     "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path " +
     "and the branch, or the folder of --dir; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
@@ -174,7 +179,48 @@ function secretsText(secrets: readonly string[]): string {
 function editText({ paths, reading, state, writes, adds = [], isDrifted }: ReasonFacts["Edited"]): string {
   const status = state === undefined ? "" : `; ${stateText(state)}`;
   const effects = `${rereadingText(reading)}${addedText(adds)}${status}${writtenFirst(writes)}`;
-  return `${firstOf(paths)} changed${effects}${alsoText(isDrifted)}`;
+  return `${paths.length === 0 ? "" : `${firstOf(paths)} changed`}${effects}${alsoText(isDrifted)}`;
+}
+
+function movedText({ from, isAsked, group, of }: ReasonFacts["Moved"]): string {
+  const why = isAsked
+    ? `from ${from}, which x-sluice.moved_from names,`
+    : `back from ${from} to an id that it had before,`;
+  const groups =
+    group === undefined ? "" : `; its consumer group is ${group.to} from now on, and was ${group.from}: it reads on`;
+  const rest = reasonText(of);
+  return (
+    `it is moved ${why} with what is stored of it: events, offsets, token, dedup keys, dead letters and history` +
+    `${groups}${rest === "" || rest.startsWith(";") ? rest : `; ${rest}`}`
+  );
+}
+
+function notMovedText({ to, from, ...obstacle }: ReasonFacts["NotMoved"]): string {
+  const [old = ""] = from;
+  switch (obstacle.is) {
+    case "taken":
+      return (
+        `x-sluice.moved_from names ${listed(from)}, and there is a pipeline ${to} already: both stay as they are. Ways out: remove ` +
+        `moved_from, after which ${to} is as its file says, and ${old}, which has no file, is deleted; or restore the file of ${old}`
+      );
+    case "several":
+      return (
+        `${listed(from)} are there, and one of them alone can become ${to}: all stay as they are. Name that one in ` +
+        "x-sluice.moved_from, and restore the files of the others, which are deleted without"
+      );
+    case "contested":
+      return (
+        `${old} had this pipeline_id before, and that of another file: it stays as it is. Set x-sluice.moved_from: ${old} in the ` +
+        "file of the pipeline that goes on with what is stored of it"
+      );
+    case "described":
+      return `${old}, which is to become ${to}, may be described in ${obstacle.file}, which cannot be used: it stays as it is until that file is corrected or removed`;
+    default:
+      return (
+        `${obstacle.path} changed as well, for which x-sluice.recreate would delete what is kept of ${old}: it stays as it is. ` +
+        "Change one after the other, in two commits"
+      );
+  }
 }
 
 function addedText(columns: readonly string[]): string {
@@ -218,8 +264,14 @@ function immutableText({ path, from, to, reads, recreation_loses, anew }: Reason
   );
 }
 
-function notAdoptedText({ paths, calls, level }: ReasonFacts["NotAdopted"]): string {
+function notAdoptedText({ paths, calls, level, moved_from }: ReasonFacts["NotAdopted"]): string {
   const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${level === "none" ? "" : ` (${level})`}`;
+  if (moved_from !== undefined) {
+    return (
+      `${moved_from}, from which it is to be moved, was not created from this source: it runs on unchanged. Ways out: set ` +
+      `x-sluice.adopt: true, which moves it${way}; or remove moved_from, which creates another pipeline`
+    );
+  }
   return (
     `a pipeline with this pipeline_id exists already and was not created from this source; ${firstOf(paths)} ` +
     `${paths.length > 1 ? "differ" : "differs"}: it runs on unchanged. Ways out: set x-sluice.adopt: true, which changes it ` +
@@ -230,8 +282,12 @@ function notAdoptedText({ paths, calls, level }: ReasonFacts["NotAdopted"]): str
 function idText({ file, from, to, isReader }: ReasonFacts["IdChanged"]): string {
   const [old, now] = [from.join(", "), to.join(", ")];
   const again = isReader ? ": its topic is then read again, by another consumer group" : "";
+  const moves =
+    from.length * to.length === 1
+      ? `set x-sluice.moved_from: ${old}, by which ${now} goes on with what is stored of ${old}`
+      : "set x-sluice.moved_from to the former id of each, which goes on with what is stored of that";
   return (
-    `pipeline_id cannot change, and ${file} had ${old} where it now has ${now}: ${old} runs on unchanged. Ways out: put ` +
+    `pipeline_id cannot change by itself, and ${file} had ${old} where it now has ${now}: ${old} runs on unchanged. Ways out: ${moves}; or put ` +
     `${old} back, and change name instead; or put ${now} into a file of its own, which creates it and deletes ${old}${again}`
   );
 }
@@ -272,7 +328,7 @@ function leavesText(leaves: StateDifference["leaves"]): string {
 function heldText(facts: ReasonFacts["PruneHeld"]): string {
   const { file } = facts;
   if ("unread" in facts)
-    return `${file} no longer has it, but ${facts.unread} cannot be read and may have it: it is kept until that file is corrected`;
+    return `${file} no longer has it, but ${facts.unread} cannot be used and may have it: it is kept until that file is corrected`;
   const [{ path, reason } = { path: "" }, ...others] = facts.mayHold;
   const more = others.map((one) => `${one.path} (${one.reason ?? goneSince})`);
   const paths = facts.mayHold.map((one) => one.path);

@@ -51,10 +51,12 @@ describe("sluice validate --base", () => {
     expect(code).toBe(0);
     expect(found).toMatchObject([{ code: "ID_CHANGED", severity: "warning", line: 2 }]);
     expect(found[0]?.message).toBe(
-      "pipeline_id: expected orders, which the file had before: pipeline_id cannot change, got purchases, which is refused while orders runs on",
+      "pipeline_id: expected orders, which the file had before, or x-sluice.moved_from: pipeline_id cannot change by itself, got purchases, which is refused while orders runs on",
     );
     const { out } = await runCommand(["plan", repository.path, "--base", "main"]);
     expect(out).toContain("purchases: refused (IdChanged)");
+    await writeFile(at("orders.yaml"), pipelineText({ id: "purchases", sluice: ["moved_from: orders"] }));
+    expect((await problems()).found).toEqual([]);
   });
 
   test("two files that exchange their pipelines have moved; an id in a file with an error is not gone", async () => {

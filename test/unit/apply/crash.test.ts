@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -106,7 +106,7 @@ async function isCarriedOn(from: PipelineText[], to: PipelineText[], steps: numb
     for (let turn = 0; turn < 2; turn += 1) await reconciler.turn("start", signal);
     expect(stateOf(left.engine), left.at).toEqual(wished);
     const all = [...left.effects, ...left.engine.effects];
-    const once = all.filter((effect) => /^(create|update|delete|terminate) /.test(effect));
+    const once = all.filter((effect) => /^(create|update|move|delete|terminate) /.test(effect));
     expect(once, left.at).toEqual([...new Set(once)]);
     const terminated = all.filter((effect) => effect.startsWith("terminate "));
     expect(
@@ -118,6 +118,77 @@ async function isCarriedOn(from: PipelineText[], to: PipelineText[], steps: numb
     expect(ids, left.at).toEqual([...to, { id: "deleted" }].map(({ id }) => `${id} applied`).toSorted());
   }
 }
+
+describe("a pipeline whose file gives it another id", () => {
+  const sales: PipelineText = {
+    ...orders,
+    id: "sales",
+    table: "orders",
+    name: "Orders",
+    sluice: ["moved_from: orders"],
+  };
+  const named: PipelineText = { ...orders, name: "Orders" };
+
+  test(`and that was killed at any step of its move ${title}`, () =>
+    isCarriedOn([named, ...of(before, ["deleted"])], [sales], 10));
+
+  test("goes on by its former id, or back to it, where the commit is taken back after a kill at any step", async () => {
+    const moments = await leftAtEachMoment([named, { id: "other" }], [sales, { id: "other" }]);
+    expect(moments.map(({ at }) => at)).toEqual(
+      ["stop orders", "move sales", "resume sales"].flatMap((call) => [`before ${call}`, `after ${call}`]),
+    );
+    world.source.say(named, { id: "other" });
+    for (const left of moments) {
+      const reconciler = next(left);
+      for (let turn = 0; turn < 2; turn += 1) await reconciler.turn("start", signal);
+      const { status, config } = left.engine.get("orders");
+      expect([left.engine.pipelines.size, status, config.pipeline_id], left.at).toEqual([2, "Running", "orders"]);
+      expect(left.engine.effects.filter((effect) => /^(create|delete) /.test(effect))).toEqual([]);
+      expect(
+        reconciler.snapshot().pipelines.map(({ pipeline_id }) => pipeline_id),
+        left.at,
+      ).toEqual(["orders", "other"]);
+      expect(
+        Object.keys(JSON.parse(readFileSync(join(left.dataDir, "reconciler.json"), "utf8")).pipelines),
+        left.at,
+      ).toEqual(expect.arrayContaining(["orders", "other"]));
+    }
+  });
+
+  test("goes on as it was where its file is broken after a kill in its move", async () => {
+    const moments = await leftAtEachMoment([named, { id: "other" }], [sales, { id: "other" }]);
+    world.source.say({ ...sales, expression: "level ===" }, { id: "other" });
+    for (const left of moments) {
+      const reconciler = next(left);
+      for (let turn = 0; turn < 2; turn += 1) await reconciler.turn("start", signal);
+      const statuses = [...left.engine.pipelines.values()].map(({ pipeline_id, status }) => `${pipeline_id} ${status}`);
+      const isMoved = left.effects.includes("move sales");
+      expect(statuses.toSorted(), left.at).toEqual(
+        ["other Running", isMoved ? "sales Running" : "orders Running"].toSorted(),
+      );
+    }
+  });
+
+  test("keeps the history of its former ids, of which another pipeline has none", async () => {
+    const reconciler = await world.after(named, { id: "other" });
+    const ids = (pipeline_id: string): string[] =>
+      reconciler.history({ pipeline_id, limit: 10 }).records.map(({ pipeline_id: id, plan }) => `${id} ${plan.kind}`);
+    const say = async (...pipelines: PipelineText[]): Promise<void> => {
+      world.source.say(...pipelines, { id: "other" });
+      await reconciler.turn("poll", signal);
+    };
+    await say({ ...named, expression: "id > 1" });
+    await say({ ...sales, expression: "id > 1" });
+    await say({ ...sales, id: "third", sluice: ["moved_from: sales"], expression: "id > 1" });
+    expect(ids("third")).toEqual(["third update", "sales update", "orders update", "orders create"]);
+    expect(ids("sales")).toEqual(["sales update", "orders update", "orders create"]);
+    await say({ ...sales, id: "third", sluice: [], expression: "id > 1" }, { id: "sales" });
+    expect(ids("third")).toEqual(["third update", "sales update", "orders update", "orders create"]);
+    const inventory = (await world.inventory()).pipelines;
+    expect(Object.keys(inventory).toSorted()).toEqual(["other", "sales", "third"]);
+    expect(inventory).toMatchObject({ third: { moved_from: ["sales", "orders"] } });
+  });
+});
 
 /** What a kill at one moment of the change of `orders` leaves behind. */
 async function leftAt(moment: string, to: PipelineText): Promise<Left> {

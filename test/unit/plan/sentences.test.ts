@@ -162,6 +162,10 @@ const reasons: Examples<ReasonFacts> = {
   SecretChanged: [{ secrets: ["env:A"] }, { secrets: ["env:A", "env:B"] }],
   SecretsToo: [{ of, secrets: ["env:A"] }],
   RunsAgain: [{ of, revision: "main@1" }],
+  Moved: [
+    { of, from: "old", isAsked: true, group: { from: "sluice-old", to: "sluice-orders" } },
+    { of, from: "old", isAsked: false },
+  ],
   RecreationFinished: [{ of, revision: "main@1" }],
   EndTakenBack: [{ of }],
   Replaces: [{ of }],
@@ -236,11 +240,19 @@ const reasons: Examples<ReasonFacts> = {
   NotAdopted: [
     { paths: ["name"], calls: [], level: "none" },
     { paths: ["name", "sink.table"], calls: ["stop", "update", "resume"], level: "rows" },
+    { paths: ["name"], calls: ["move"], level: "restart", moved_from: "old" },
   ],
   DriftFight: [{ of, times: 5 }],
   IdChanged: [
     { file, from: ["a"], to: ["b"], isReader: false },
     { file, from: ["a", "b"], to: ["c"], isReader: true },
+  ],
+  NotMoved: [
+    { to: "orders", from: ["old"], is: "taken" },
+    { to: "orders", from: ["old", "older"], is: "several" },
+    { to: "orders", from: ["old"], is: "contested" },
+    { to: "orders", from: ["old"], is: "described", file: "a.yaml" },
+    { to: "orders", from: ["old"], is: "recreated", path: "sink.table" },
   ],
   EmptySource: [{}],
   DeletionBudget: [
@@ -295,6 +307,7 @@ const cautions: Examples<CautionFacts> = {
     { ...shared, start: "latest", adopted: "old" },
   ],
   JoinReplays: [{ left: "a", right: "b" }],
+  NothingToMove: [{ from: ["old"] }, { from: ["old", "older"] }],
 };
 
 const dedup = { source_id: "input", window: "24h0m0s" };
@@ -302,6 +315,7 @@ const target = { host: "clickhouse", database: "shop", table: "orders" };
 const costs: Examples<CostFacts> = {
   TopicsLeft: [{ topics: ["a"] }, { topics: ["a", "b"], lag: 1 }, { topics: ["a"], lag: 0 }],
   BrokersChange: [{ topics: ["a"] }],
+  SendersMove: [{ from: "old", to: "orders" }],
   LostSkipped: [{}],
   UncertainSkipped: [{}],
   UncertainSent: [{}],
@@ -406,6 +420,7 @@ const refused: Record<RefusalCause, true> = {
   DuplicateId: true,
   ImmutableField: true,
   IdChanged: true,
+  NotMoved: true,
   NotAdopted: true,
   DriftFight: true,
   EmptySource: true,
@@ -476,7 +491,7 @@ describe("every condition says something without a fault", () => {
         changeOf("update", "Changed", why),
       ];
       const observed = changes.flatMap((change) => {
-        const suspended = suspensionOf(change, hold, undefined);
+        const suspended = suspensionOf(change, change.pipeline_id, hold, undefined);
         return [
           conditionsOf({ change, busy: false, wished: "Running", health }),
           conditionsOf({ change, busy: true, health }),

@@ -338,6 +338,22 @@ const refused: PullRequest[] = [
   pr("two files with one id", [orders], [orders, { "copy.yaml": pipelineText(orders) }]),
 ];
 
+const movedClicks: PipelineText = {
+  ...clicks,
+  id: "clicks-eu",
+  table: "clicks",
+  name: "Clicks",
+  sluice: ["moved_from: clicks"],
+};
+
+const moved: PullRequest[] = [
+  pr("another id of the same pipeline", [clicks], [{ "clicks.yaml": pipelineText(movedClicks) }]),
+  pr("another id and another file of the same pipeline", [clicks], [movedClicks]),
+  pr("another id and another filter", [clicks], [{ ...movedClicks, expression: "id > 100" }]),
+  pr("another id is taken back", [movedClicks], [clicks]),
+  pr("another id while the former one stays", [clicks], [clicks, movedClicks]),
+];
+
 const invalid: PullRequest[] = [
   pr("a mistake in a field", [orders], [edited(orders, "max_delay_time: 50ms", "max_delay_time: soon")]),
   pr(
@@ -425,6 +441,7 @@ export const pullRequests: readonly PullRequest[] = [
   ...states,
   ...lossy,
   ...refused,
+  ...moved,
   ...invalid,
   ...others,
 ];

@@ -34,7 +34,7 @@ function desired(document: PipelineV3): DesiredPipeline {
     line: 1,
     config,
     options: engineOptions(document),
-    directives: { ...directives, depends_on: [] },
+    directives: { ...directives, depends_on: [], moved_from: [] },
     document,
     place: () => ({ file: "a.yaml", line: 1, column: 1 }),
     variables: () => [],

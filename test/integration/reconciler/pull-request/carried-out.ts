@@ -238,6 +238,7 @@ function passagesOf(
   report: Pick<PlanReport, "changes">,
 ): Passage[] {
   const ids = new Set([...before, ...after].map(({ pipeline_id }) => pipeline_id));
+  for (const { moved_from } of report.changes) if (moved_from !== undefined) ids.delete(moved_from);
   return [...ids].map((id) => passageOf(id, before, after, report));
 }
 
@@ -248,12 +249,14 @@ function passageOf(
   after: readonly DesiredPipeline[],
   { changes }: Pick<PlanReport, "changes">,
 ): Passage {
-  const find = (list: readonly DesiredPipeline[]): DesiredPipeline | undefined =>
-    list.find(({ pipeline_id }) => pipeline_id === id);
   const change = changes.find(({ pipeline_id }) => pipeline_id === id);
-  const from = find(before);
+  const from = before.find(({ pipeline_id }) => pipeline_id === (change?.moved_from ?? id));
   const isMade = change !== undefined && change.calls.length > 0;
-  const to = isMade ? (change.kind === "delete" ? undefined : find(after)) : from;
+  const to = isMade
+    ? change.kind === "delete"
+      ? undefined
+      : after.find(({ pipeline_id }) => pipeline_id === id)
+    : from;
   return {
     id,
     ...(from !== undefined && { before: from }),

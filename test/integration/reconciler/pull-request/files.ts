@@ -41,7 +41,7 @@ function spelling(text: string, number: number, { kafka, clickhouse, proxy }: Se
   return (
     text
       .replaceAll(
-        /(?<=\b(?:pipeline_id|topic): |depends_on: \[|topics: \[\{ name: |\{ source_id: (?=events, name))[\w-]+/g,
+        /(?<=\b(?:pipeline_id|topic|moved_from): |depends_on: \[|topics: \[\{ name: |\{ source_id: (?=events, name))[\w-]+/g,
         `$&-${number}`,
       )
       .replaceAll(/(?<=\btable: )\w+/g, `$&_${number}`)
