@@ -63,7 +63,7 @@ export interface Interrupted {
   isOwed: boolean;
   /** For a recreation: the wished state of the new pipeline, or `lost` where its config is no longer known. */
   successor?: WishedState | "lost";
-  /** For a recreation: the fingerprint of what its file asked for. Absent where its config is no longer known. */
+  /** For a recreation or a move: the fingerprint of what its file asked for. Absent where its config is no longer known. */
   asks?: string;
 }
 

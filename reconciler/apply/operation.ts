@@ -87,6 +87,8 @@ export interface Operation {
   pipeline_id: string;
   /** The id that it has until it is moved; absent where it is not. */
   moved_from?: string;
+  /** For a move: the fingerprint of what its file asked for, which has no secret. */
+  asks?: string;
   origin: Origin;
   plan: Predicted;
   /** Salted digest of the wanted config: the same config continues the same operation. */
@@ -119,7 +121,17 @@ export interface Operation {
 /** What is known of an operation when it begins. */
 export type Beginning = Pick<
   Operation,
-  "pipeline_id" | "moved_from" | "origin" | "plan" | "content" | "calls" | "ranBefore" | "before" | "off" | "successor"
+  | "pipeline_id"
+  | "moved_from"
+  | "asks"
+  | "origin"
+  | "plan"
+  | "content"
+  | "calls"
+  | "ranBefore"
+  | "before"
+  | "off"
+  | "successor"
 >;
 
 /** One thing that happened to an operation; `at` is ISO 8601, UTC. */

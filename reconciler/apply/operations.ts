@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { AppliedBefore } from "../actual/inventory.ts";
 import type { ActualPipeline, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { fingerprint, wishOf } from "../desired/fingerprint.ts";
+import { fingerprint, fingerprintOf, wishOf } from "../desired/fingerprint.ts";
 import { longestText, type OperationHistory, recordOf } from "./history.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Action, Cause, Change } from "../plan/change.ts";
@@ -95,6 +95,7 @@ export class Operations {
     const what: Beginning = {
       pipeline_id,
       ...(moved_from !== undefined && { moved_from }),
+      ...(calls.includes("move") && desired !== undefined && { asks: fingerprintOf(desired) }),
       origin,
       plan: predicted(change, present, desired),
       content: sealed(desired),
@@ -200,8 +201,8 @@ export class Operations {
   }
 }
 
-function interruptedBy({ origin, off, successor }: Operation): Interrupted {
-  const begun = { revision: origin.revision, isOwed: off?.isOwed ?? false };
+function interruptedBy({ origin, off, successor, asks }: Operation): Interrupted {
+  const begun = { revision: origin.revision, isOwed: off?.isOwed ?? false, ...(asks !== undefined && { asks }) };
   if (successor === undefined || successor === "lost") return { ...begun, ...(successor && { successor }) };
   return { ...begun, successor: successor.state, asks: fingerprint(successor, successor.state) };
 }

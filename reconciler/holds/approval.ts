@@ -132,18 +132,20 @@ export function isExempt(change: Action, actual: ActualState, desired: DesiredPi
   return cause === "Interrupted" || why.code === "StoppedByOperator" || completes(change, actual, desired);
 }
 
-/** Whether it is the end that was begun, or takes that back and changes nothing else. */
+/** Whether it is the move or the end that was begun, or takes that back and changes nothing else. */
 function completes(
   { pipeline_id, kind, fields, calls }: Action,
   { pipelines, owned, interrupted }: ActualState,
   desired: DesiredPipeline | undefined,
 ): boolean {
+  const isAsked = desired !== undefined && interrupted?.get(pipeline_id)?.asks === fingerprintOf(desired);
+  if (calls.includes("move")) return isAsked;
   const isEnding = Object.hasOwn(owned, pipeline_id) && owned[pipeline_id]?.ending === true;
   const isShut = pipelines.get(pipeline_id)?.intake === "closed";
   if (!isEnding && !isShut) return false;
   if (kind === "delete") return true;
   if (kind !== "recreate") return fields.length === 0 && !calls.includes("terminate");
-  return desired !== undefined && interrupted?.get(pipeline_id)?.asks === fingerprintOf(desired);
+  return isAsked;
 }
 
 function held(change: Action, approval: string, known: Level | undefined): Refusal {

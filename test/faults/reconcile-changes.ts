@@ -14,7 +14,10 @@ export interface Wished {
 
 /** A pipeline that is changed in one way by each commit. */
 export interface ChangedPipeline {
+  /** Of its file. */
   id: string;
+  /** Its pipeline_id by a commit. */
+  idAt: (commit: number) => string;
   /** Events are posted to it. */
   isPosted: boolean;
   /** It is not in the inventory when the commit is read. */
@@ -52,6 +55,10 @@ const kinds: Readonly<Record<string, Say>> = {
     const status = isOdd(commit) ? "Terminated" : "Running";
     return { xSluice: `  state: ${status}`, wished: { status } };
   },
+  moved: (commit, id) => ({
+    ...(commit > 0 && { xSluice: `  moved_from: ${movedId(id, commit - 1)}` }),
+    wished: { revision: commit + 1 },
+  }),
   adopted: () => ({ wished: { isChanged: false } }),
   dependent: (commit, id) => ({
     rest: filter(commit),
@@ -60,6 +67,11 @@ const kinds: Readonly<Record<string, Say>> = {
   }),
 };
 
+/** The other one of two ids with each commit. */
+function movedId(id: string, commit: number): string {
+  return isOdd(commit) ? `${id}-odd` : id;
+}
+
 const posted: ReadonlySet<string> = new Set(["hot", "edited", "renamed", "recreated", "stopped", "dependent"]);
 
 /** So many pipelines of each kind; events are posted to the first of those that always take them. */
@@ -67,21 +79,23 @@ export function changedPipelines(ofEach: number): ChangedPipeline[] {
   return Object.entries(kinds).flatMap(([kind, say]) =>
     Array.from({ length: ofEach }, (_, index): ChangedPipeline => {
       const id = `${kind}-${index}`;
+      const idAt = (commit: number): string => (kind === "moved" ? movedId(id, commit) : id);
       return {
         id,
+        idAt,
         isPosted: index === 0 && posted.has(kind),
         isForgotten: kind === "adopted",
-        wished: (commit) => wishedOf(id, commit, say),
+        wished: (commit) => wishedOf(id, idAt(commit), commit, say),
       };
     }),
   );
 }
 
-function wishedOf(id: string, commit: number, say: Say): Wished {
+function wishedOf(id: string, pipeline_id: string, commit: number, say: Say): Wished {
   const said = say(commit, id);
   const before = commit === 0 ? undefined : say(commit - 1, id);
   if (said === undefined) return { isChanged: before !== undefined };
   const { rest = "", xSluice = "", wished } = said;
-  const text = pipelineFile(id, { rest, xSluice });
+  const text = pipelineFile(pipeline_id, { rest, xSluice });
   return { text, status: "Running", revision: 1, isChanged: true, ...wished, ...(commit === 0 && { isChanged: true }) };
 }

@@ -17,3 +17,17 @@ test(
     expect(report.kills).toBe(1);
   },
 );
+
+test(
+  "kills in the middle of a move to another pipeline_id: it ends up with that, once, and with its revisions",
+  { tags: ["rest"], timeout: 240_000 },
+  async () => {
+    const report = await killWhileReconciling({
+      ...one,
+      kills: 3,
+      steps: ["before move", "during move", "after move"],
+    });
+    expect(brokenWhileReconciling(report)).toEqual([]);
+    expect(report.kills).toBe(3);
+  },
+);

@@ -214,7 +214,7 @@ class Run {
           .filter(({ result }) => result === "applied")
           .map(({ pipeline_id }) => pipeline_id),
       );
-      return changed.every(({ id }) => applied.has(id)) ? true : undefined;
+      return changed.every(({ idAt }) => applied.has(idAt(commit))) ? true : undefined;
     }, "to come to the end of a commit");
     return daemon;
   }
@@ -240,7 +240,8 @@ class Run {
   async #look(daemon: Daemon, commit: number): Promise<void> {
     const there = await daemon.get<{ pipeline_id: string; name: string; status: string }[]>("/api/v1/pipeline");
     const records = await this.#records(daemon);
-    for (const { id, wished } of this.#pipelines) {
+    for (const { idAt, wished } of this.#pipelines) {
+      const id = idAt(commit);
       const { text, status, name, isChanged } = wished(commit);
       const found = there.find(({ pipeline_id }) => pipeline_id === id);
       const isWished = text === undefined ? found === undefined : found?.status === status;
@@ -255,7 +256,7 @@ class Run {
     }
     this.#seen = Math.max(this.#seen, ...records.map(({ id }) => id));
     for (const { pipeline_id } of there)
-      if (!this.#pipelines.some(({ id }) => id === pipeline_id))
+      if (!this.#pipelines.some(({ idAt }) => idAt(commit) === pipeline_id))
         this.#broken(commit, pipeline_id, "was never asked for");
   }
 
@@ -267,7 +268,7 @@ class Run {
       this.#broken(commit, id, `has ${applied.length} applied changes in its history: ${told}`);
     }
     for (const { plan, measured } of own) {
-      for (const call of ["create", "update", "delete", "terminate"] as const) {
+      for (const call of ["create", "update", "move", "delete", "terminate"] as const) {
         const times = measured.calls.filter((made) => made.call === call && made.result === "success").length;
         if (times > 1) this.#broken(commit, id, `was given ${call} ${times} times for one ${plan.kind}`);
         if (times > 0 && !plan.calls.includes(call)) this.#broken(commit, id, `was given ${call}, which no plan named`);
@@ -291,7 +292,8 @@ class Run {
     const store = Store.open(join(this.#place.dataDir, "state"));
     const revisions = new Map(new Catalog(store, () => new Set()).list().map((one) => [one.pipeline_id, one.revision]));
     await store.close();
-    for (const { id, wished } of this.#pipelines) {
+    for (const { idAt, wished } of this.#pipelines) {
+      const id = idAt(this.#report.commits);
       const { revision } = wished(this.#report.commits);
       const found = revisions.get(id);
       if (found !== revision)

@@ -169,6 +169,14 @@ describe("a pipeline whose file gives it another id", () => {
     }
   });
 
+  test("is completed once it was begun, also while its folder may be half of a copy", async () => {
+    const moments = await leftAtEachMoment([named, { id: "other" }], [sales, { id: "other" }]);
+    const left = moments.find(({ at }) => at === "after stop orders")!;
+    world.source.settles({ after: 1_000, at: Infinity, recent: [] });
+    await next(left).turn("start", signal);
+    expect(left.engine.effects).toEqual(["move sales", "resume sales"]);
+  });
+
   test("keeps the history of its former ids, of which another pipeline has none", async () => {
     const reconciler = await world.after(named, { id: "other" });
     const ids = (pipeline_id: string): string[] =>
