@@ -117,10 +117,10 @@ describe("a file is refused, at the place of the reference, and without a second
 });
 
 test("values are not searched for references, and $${ is a plain ${", () => {
-  const text = written.replace("topic: ${var:PREFIX}orders-${var:REGION}", () => "topic: $${var:A}${var:REGION}");
-  const [one] = of(text, { ...values, REGION: "$" }).pipelines;
-  expect(of(text, { ...values, REGION: "$" }).problems).toEqual([]);
-  expect(one?.config.sources[0]).toMatchObject({ topic: "$${var:A}$" });
+  const text = written.replace("${var:TABLE}", () => "$${var:A}${var:TABLE}");
+  const [one] = of(text, { ...values, TABLE: "$" }).pipelines;
+  expect(of(text, { ...values, TABLE: "$" }).problems).toEqual([]);
+  expect(one?.config.sink).toMatchObject({ table: "$${var:A}$" });
 });
 
 test("a file without variables is read as if there were none", () => {
