@@ -41,7 +41,9 @@ export function sendHttp(address: string, request: RawHttp): Promise<RawAnswer> 
 }
 
 function headOf({ method, path, headers, ending }: RawHttp): string {
-  const lines = [["Host", "x"], ["Connection", "close"], ...headers].map(([name, value]) => `${name}: ${value}`);
+  const lines = [["Host", "localhost"], ["Connection", "close"], ...headers].map(
+    ([name, value]) => `${name}: ${value}`,
+  );
   const head = `${method} ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
   return ending === "in the head" ? head.slice(0, -1) : head;
 }
