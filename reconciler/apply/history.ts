@@ -57,11 +57,18 @@ export class OperationHistory {
     return Math.max(0, ...this.#records.keys());
   }
 
-  /** What pipelines were as before, the oldest first; also of those that were deleted. */
+  /** What pipelines were as before, also by former ids, the oldest first; also of those that were deleted. */
   get appliedBefore(): ReadonlyMap<string, AppliedBefore[]> {
     const found = new Map<string, AppliedBefore[]>();
-    for (const { pipeline_id, before } of this.#records.values()) {
-      if (before !== undefined) found.set(pipeline_id, [...(found.get(pipeline_id) ?? []), before]);
+    for (const record of this.#records.values()) {
+      const { pipeline_id, moved_from = pipeline_id, before } = record;
+      const all = [...(found.get(moved_from) ?? []), ...(before === undefined ? [] : [before])];
+      // What it was goes with it: another pipeline that gets the former id was nothing of that.
+      const isMoved = moved_from !== pipeline_id && hasMoved(record);
+      if (isMoved) found.delete(moved_from);
+      const id = isMoved ? pipeline_id : moved_from;
+      if (all.length > 0) found.set(id, all);
+      else found.delete(id);
     }
     return found;
   }

@@ -45,8 +45,11 @@ function* faultyAmong(
 
 function refusing(desired: DesiredState, faulty: readonly Faulty[]): DesiredState {
   const gone = new Set(faulty.map(({ pipeline }) => pipeline));
-  const refused = faulty.map(({ pipeline: { pipeline_id, file, line }, error }) => {
-    return { file, line, freezesFile: false, pipeline_ids: [pipeline_id], problems: [fault(file, error, line)] };
+  const refused = faulty.map(({ pipeline: { pipeline_id, file, line, directives }, error }) => {
+    const { moved_from } = directives;
+    const former = moved_from.length > 0 && { moved_from };
+    const problems = [fault(file, error, line)];
+    return { file, line, freezesFile: false, pipeline_ids: [pipeline_id], ...former, problems };
   });
   return {
     ...desired,

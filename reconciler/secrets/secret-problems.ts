@@ -48,15 +48,25 @@ export function secretProblems(
   });
 }
 
-/** The secrets of a pipeline that it did not get before, each once. `before` is undefined for a new one. */
-export function newSecrets(after: Using, before: Using | undefined, permissions?: readonly Permission[]): NewSecret[] {
+/**
+ * The secrets of a pipeline that it did not get before, each once, and those that it is refused by another id. `before` is
+ * undefined for a new one.
+ */
+export function newSecrets(
+  after: Using,
+  before: (Using & { moved_from?: string }) | undefined,
+  permissions?: readonly Permission[],
+): NewSecret[] {
+  const former = { ...after, pipeline_id: before?.moved_from ?? after.pipeline_id };
   const known = new Set(before === undefined ? [] : usesOf(before).map(keyOf));
   const used = new Map(usesOf(after).map((one) => [keyOf(one), one]));
   return [...used].flatMap(([key, one]): NewSecret[] => {
-    if (known.has(key)) return [];
+    const isRefused = !isAllowed(one, permissions);
+    const wasAllowed = isAllowed({ ...one, pipeline: former }, permissions);
+    if (known.has(key) && !(isRefused && wasAllowed)) return [];
     const { reference, servers } = one;
     const found = { reference: printable(reference.text), servers };
-    if (isAllowed(one, permissions)) return [found];
+    if (!isRefused) return [found];
     const line = printable(lineFor(reference.text, { pipeline_id: after.pipeline_id, servers }));
     return [{ ...found, refused: { line, isDefault: permissions === undefined } }];
   });

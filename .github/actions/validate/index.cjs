@@ -32976,13 +32976,16 @@ function secretProblems(pipelines, permissions, base) {
   });
 }
 function newSecrets(after, before, permissions) {
+  const former = { ...after, pipeline_id: before?.moved_from ?? after.pipeline_id };
   const known2 = new Set(before === void 0 ? [] : usesOf(before).map(keyOf2));
   const used = new Map(usesOf(after).map((one2) => [keyOf2(one2), one2]));
   return [...used].flatMap(([key, one2]) => {
-    if (known2.has(key)) return [];
+    const isRefused2 = !isAllowed(one2, permissions);
+    const wasAllowed = isAllowed({ ...one2, pipeline: former }, permissions);
+    if (known2.has(key) && !(isRefused2 && wasAllowed)) return [];
     const { reference: reference2, servers } = one2;
     const found2 = { reference: printable2(reference2.text), servers };
-    if (isAllowed(one2, permissions)) return [found2];
+    if (!isRefused2) return [found2];
     const line2 = printable2(lineFor(reference2.text, { pipeline_id: after.pipeline_id, servers }));
     return [{ ...found2, refused: { line: line2, isDefault: permissions === void 0 } }];
   });
@@ -35582,8 +35585,11 @@ function* faultyAmong(pipelines, make2) {
 }
 function refusing(desired, faulty) {
   const gone = new Set(faulty.map(({ pipeline }) => pipeline));
-  const refused2 = faulty.map(({ pipeline: { pipeline_id, file, line: line2 }, error: error2 }) => {
-    return { file, line: line2, freezesFile: false, pipeline_ids: [pipeline_id], problems: [fault(file, error2, line2)] };
+  const refused2 = faulty.map(({ pipeline: { pipeline_id, file, line: line2, directives }, error: error2 }) => {
+    const { moved_from } = directives;
+    const former = moved_from.length > 0 && { moved_from };
+    const problems = [fault(file, error2, line2)];
+    return { file, line: line2, freezesFile: false, pipeline_ids: [pipeline_id], ...former, problems };
   });
   return {
     ...desired,
@@ -37029,8 +37035,9 @@ function reasonToKeep(pipeline_id, { file, suspend, prune }, { actual, wanted, e
   return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };
 }
 function becomes({ file, pipeline_ids, moved_from = [] }, pipeline_id, was, { pipelines, owned }) {
-  if (moved_from.includes(pipeline_id)) return true;
   const isNew = (id) => !pipelines.has(id) && !Object.hasOwn(owned, id);
+  const had = (Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id]?.moved_from : void 0) ?? [];
+  if (moved_from.includes(pipeline_id) || pipeline_ids.some((id) => isNew(id) && had.includes(id))) return true;
   return file === was && pipeline_ids.length > 0 && pipeline_ids.every(isNew);
 }
 function mayHoldAny({ file, freezesFile, pipeline_ids }, { owned }) {

@@ -107,8 +107,8 @@ function reasonToKeep(
 }
 
 /**
- * Whether a document that cannot be used is that of this pipeline by another id: it names the former one, or stands where the
- * pipeline was, and has an id that no pipeline has.
+ * Whether a document that cannot be used is that of this pipeline by another id: it names the former one, gives back an id
+ * that it had, or stands where the pipeline was, and has an id that no pipeline has.
  */
 function becomes(
   { file, pipeline_ids, moved_from = [] }: RefusedDocument,
@@ -116,8 +116,9 @@ function becomes(
   was: string,
   { pipelines, owned }: ActualState,
 ): boolean {
-  if (moved_from.includes(pipeline_id)) return true;
   const isNew = (id: string): boolean => !pipelines.has(id) && !Object.hasOwn(owned, id);
+  const had = (Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id]?.moved_from : undefined) ?? [];
+  if (moved_from.includes(pipeline_id) || pipeline_ids.some((id) => isNew(id) && had.includes(id))) return true;
   return file === was && pipeline_ids.length > 0 && pipeline_ids.every(isNew);
 }
 

@@ -196,6 +196,28 @@ describe("a pipeline whose file gives it another id", () => {
     expect(Object.keys(inventory).toSorted()).toEqual(["other", "sales", "third"]);
     expect(inventory).toMatchObject({ third: { moved_from: ["sales", "orders"] } });
   });
+
+  test("goes back to its former id, and to what it was there, without an approval", async () => {
+    const read = { topic: "orders", table: "orders" };
+    await world.after({ ...named, ...read });
+    const moved = { ...sales, ...read };
+    for (const file of [
+      { ...named, ...read, expression: "id > 1" },
+      { ...moved, expression: "id > 1" },
+    ]) {
+      world.source.say(file);
+      await world.reconciler().turn("poll", signal);
+    }
+    const asking = world.reconciler({ approve: "restart" });
+    const reasonOf = (): string | undefined => asking.snapshot().pipelines[0]?.conditions[0]?.reason;
+    world.source.say({ ...named, ...read, expression: "id > 2" });
+    await asking.turn("poll", signal);
+    expect(reasonOf()).toBe("NotApproved");
+    world.source.say({ ...named, ...read });
+    await asking.turn("poll", signal);
+    expect(world.engine.get("orders").status).toBe("Running");
+    expect(world.engine.effects.slice(-3)).toEqual(["stop sales", "move orders", "resume orders"]);
+  });
 });
 
 /** What a kill at one moment of the change of `orders` leaves behind. */

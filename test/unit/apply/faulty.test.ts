@@ -64,6 +64,19 @@ test("a pipeline that runs stays as it is while planning fails on its file, and 
   expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
 });
 
+test("a pipeline whose move to another file and id planning fails on stays as it is", async () => {
+  await world.after({ id: "sales" }, payments);
+  const reconciler = world.reconciler({ reader });
+  const moved = { ...orders, name: "sales", sluice: ["moved_from: sales"] };
+  world.source.say(moved, payments);
+  await reconciler.turn("poll", signal);
+  expect(world.engine.list().map(({ pipeline_id }) => pipeline_id)).toEqual(["payments", "sales"]);
+  expect(world.engine.health("sales").overall_status).toBe("Running");
+  reader.isFaulty = false;
+  world.source.say(moved, payments);
+  expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
+});
+
 test("a change on which Sluice fails before its calls fails alone", async () => {
   reader.isFaulty = false;
   world.source.say({ ...orders, sluice: ["depends_on: [clicks]"] }, { id: "clicks" }, payments);

@@ -7,7 +7,10 @@ import { costsOf } from "../../../reconciler/plan/costs/costs.ts";
 import { withMoves } from "../../../reconciler/plan/decide/index.ts";
 import { levelOf } from "../../../reconciler/plan/level.ts";
 import { costText } from "../../../reconciler/plan/render/index.ts";
+import { previewOf } from "../../../reconciler/preview/preview.ts";
+import { permissionsOf } from "../../../reconciler/secrets/permissions.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
+import { limit, sideOf } from "../preview/sides.ts";
 import { changeFor, planFor, statesOf, type There, type World } from "./world.ts";
 
 const orders: PipelineText = { id: "orders", table: "orders" };
@@ -204,6 +207,17 @@ describe("a pipeline that was moved", () => {
     });
   });
 
+  test("is kept as it is where another file gives its former id back, and has a mistake", () => {
+    const texts = {
+      "orders.yaml": pipelineText({ ...back, expression: "level ===" }),
+      "other.yaml": pipelineText(other),
+    };
+    expect(done({ files: texts, there: [moved, others] })).toEqual(["no-op other", "refuse orders", "no-op sales"]);
+    // That of a pipeline which has the id by now is no file of this one.
+    const taken = done({ files: texts, there: [moved, others, there] });
+    expect(taken).toEqual(["no-op other", "no-op orders", "delete sales stop delete"]);
+  });
+
   test("is moved back by two commits at once", () => {
     expect(done({ wanted: [{ ...back, id: "invoices", table: "orders" }], there: [moved] })).toEqual([
       "update invoices stop move resume",
@@ -253,6 +267,20 @@ describe("what an operator said of a pipeline", () => {
     expect(held({ stops })).toMatchObject({ moved_from: "orders", kind: "stop", calls: ["stop"] });
     expect(held({ stops }, "Stopped")).toMatchObject({ calls: ["move"] });
   });
+});
+
+test.each<[string, string, object[]]>([
+  ["its former id alone", "orders", [{ refused: { line: '"${env:PASSWORD}": "sales towards embedded"' } }]],
+  ["both ids", "orders, sales", []],
+  ["neither, which is nothing new", "clicks", []],
+])("a secret that is allowed by %s", (_title, ids, secrets) => {
+  const connection = ["password: ${env:PASSWORD}"];
+  const before = sideOf([{ ...orders, connection }], {});
+  const after = sideOf([{ ...sales, connection }], {});
+  const { changes } = previewOf(before, after, limit, permissionsOf({ "${env:PASSWORD}": ids }));
+  expect(changes[0]).toMatchObject({ change: { moved_from: "orders" } });
+  expect(changes[0]?.secrets).toMatchObject(secrets);
+  expect(changes[0]?.secrets).toHaveLength(secrets.length);
 });
 
 test("an approval is of the move of this pipeline, whoever asks, and of no other", () => {
