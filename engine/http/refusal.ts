@@ -1,5 +1,4 @@
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { RequestRefusal } from "../core/refusals.ts";
 
@@ -22,16 +21,21 @@ const readOn = 1_000;
  * Whether the connection of a request is closed after an answer with `status`. Where its sender still sends, it is read on for a
  * second: closed at once, it would be reset, and the sender would not read the answer.
  */
-export function closesConnection(request: Pick<IncomingMessage, "complete" | "socket">, status: number): boolean {
+export function closesConnection(
+  request: Pick<IncomingMessage, "complete" | "socket" | "resume">,
+  status: number,
+): boolean {
   // After a body that was not read to its end, the connection cannot carry another request.
-  if (!request.complete) closeSlowly(request.socket);
+  if (!request.complete) closeSlowly(request);
   return !request.complete || isUnwelcome(status);
 }
 
 /** Has the server close its side after the answer, and the connection a while later. */
-function closeSlowly(socket: Socket): void {
-  // The server calls this when the last answer of a connection is sent, and drops the rest of a body by itself.
+function closeSlowly(request: Pick<IncomingMessage, "socket" | "resume">): void {
+  const { socket } = request;
+  // The server calls this when the last answer of a connection is sent. It drops the rest of a body of which nothing was read.
   socket.destroySoon = () => {
+    request.resume();
     lingers(socket);
     socket.end();
   };

@@ -108,7 +108,7 @@ test("413 is read by a sender that goes on sending more than is read before the 
     /^HTTP\/1\.1 413 /,
   );
   const toLogs = { "x-sluice-pipeline-id": "app-logs", "content-type": "application/x-protobuf" };
-  expect(await answerToLateReader(`http://${otlp.address}/v1/logs`, toLogs, 12 * megabyte)).toMatch(/^HTTP\/1\.1 413 /);
+  expect(await answerToLateReader(`http://${otlp.address}/v1/logs`, toLogs, 64 * megabyte)).toMatch(/^HTTP\/1\.1 413 /);
 });
 
 test.each(["application/protobuf", "application/vnd.google.protobuf", "application/octet-stream", "application/grpc"])(
