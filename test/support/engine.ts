@@ -119,6 +119,11 @@ export class TestEngine {
       .map((line) => JSON.parse(line) as T);
   }
 
+  /** The ids of the rows of a table, in order. */
+  async ids(table: string): Promise<number[]> {
+    return (await this.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => Number(id));
+  }
+
   /** Resolves when the health of a pipeline is as wished. */
   async until(pipeline_id: string, isAsWished: (health: PipelineHealth) => boolean): Promise<PipelineHealth> {
     for (;;) {

@@ -31,6 +31,17 @@ export function webhookPipeline(pipeline_id: string, over: Record<string, unknow
   } as never);
 }
 
+/** The same with a transform that makes the level upper case. */
+export function upperCasePipeline(pipeline_id: string): PipelineConfig {
+  const transforms = [
+    { expression: "id", output_name: "id", output_type: "int" },
+    { expression: "upper(level)", output_name: "level", output_type: "string" },
+  ];
+  return webhookPipeline(pipeline_id, {
+    transforms: [{ type: "stateless", source_id: "input", config: { transforms } }],
+  });
+}
+
 export const createTable: EngineOptions = { ...defaultOptions, create_table: true };
 
 /** A Kafka pipeline with the same fields and sink; `over` replaces root keys, `source` keys of its source. */

@@ -42,8 +42,7 @@ const settled = (letters: number): Promise<unknown> =>
 
 const mend = (): Promise<string> => running.engine.sql(`ALTER TABLE ${table} DROP CONSTRAINT small`);
 const queue = (): ReturnType<TestEngine["engine"]["deadLetters"]> => running.engine.deadLetters(pipeline_id);
-const ids = async (): Promise<number[]> =>
-  (await running.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => Number(id));
+const ids = (): Promise<number[]> => running.ids(table);
 const listed = (): string[] =>
   queue()
     .list(100)

@@ -29,8 +29,7 @@ async function post(pipeline_id: string, token: string, ...ids: number[]): Promi
   expect(answers.map(({ status }) => status)).toEqual(ids.map(() => 202));
 }
 
-const ids = async (table: string): Promise<number[]> =>
-  (await running.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => Number(id));
+const ids = (table: string): Promise<number[]> => running.ids(table);
 
 const settled = (pipeline_id: string): Promise<unknown> =>
   running.until(pipeline_id, ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { event, Scene, Stage, window } from "./scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
@@ -12,8 +13,6 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 const table = `CREATE TABLE % (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`;
-const from = (first: number, last: number): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i);
-
 /**
  * Plays with a pipeline whose table is gone: events 1 to 5 and 6 to 10 are in two batches under way that met refusals,
  * 11 to 13 are behind them in the stream.
@@ -21,10 +20,10 @@ const from = (first: number, last: number): number[] => Array.from({ length: las
 function inPause(play: (scene: Scene) => Promise<void>): (scene: Scene) => Promise<void> {
   return async (scene) => {
     await scene.create([table], replicated(scene));
-    await scene.post(from(101, 105).map(event));
+    await scene.post(span(101, 105).map(event));
     await scene.settled();
     await scene.sql("DROP TABLE % SYNC");
-    await scene.post(from(1, 13).map(event));
+    await scene.post(span(1, 13).map(event));
     await scene.until(({ paused, pending_batches }) => paused?.class === "setup" && pending_batches === 2);
     expect(scene.health.stream!.messages).toBe(13);
     await play(scene);
@@ -50,10 +49,10 @@ describe("a pipeline that waits in a pause", () => {
         });
         await scene.sql(table);
         await engine.resume("pause-stop");
-        await scene.post(from(14, 15).map(event));
+        await scene.post(span(14, 15).map(event));
         const { counters } = await scene.settled();
         expect(counters).toMatchObject({ batches_replayed: 2, batches_uncertain: 0 });
-        expect(await scene.ids()).toEqual(from(1, 15));
+        expect(await scene.ids()).toEqual(span(1, 15));
       }),
     ),
   );
@@ -71,9 +70,9 @@ describe("a pipeline that waits in a pause", () => {
           await scene.reopen(() => scene.sql(table));
           expect(scene.health).toMatchObject(kept);
           await scene.running.engine.resume("pause-terminate");
-          await scene.post(from(21, 25).map(event));
+          await scene.post(span(21, 25).map(event));
           const { counters } = await scene.settled();
-          expect(await scene.ids()).toEqual([...from(1, 10), ...from(21, 25)]);
+          expect(await scene.ids()).toEqual([...span(1, 10), ...span(21, 25)]);
           expect(counters).toMatchObject({ batches_replayed: 2, rows_written: 15 });
         }),
       ),
@@ -89,9 +88,9 @@ describe("a pipeline that waits in a pause", () => {
         await scene.reopen();
         await scene.create([table], replicated(scene));
         expect(scene.health).toMatchObject({ pending_batches: 0, stream: { messages: 0 } });
-        await scene.post(from(31, 35).map(event));
+        await scene.post(span(31, 35).map(event));
         const { counters } = await scene.settled();
-        expect(await scene.ids()).toEqual(from(31, 35));
+        expect(await scene.ids()).toEqual(span(31, 35));
         expect(counters).toMatchObject({ batches_replayed: 0, rows_written: 5 });
       }),
     ),

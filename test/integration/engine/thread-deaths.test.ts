@@ -3,7 +3,8 @@ import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { entryPoint } from "../../../engine/system/entry-point.ts";
 import { TestEngine } from "../../support/engine.ts";
-import { createTable, webhookPipeline } from "../../support/pipelines.ts";
+import { createTable, upperCasePipeline } from "../../support/pipelines.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
@@ -27,26 +28,7 @@ afterEach(async () => {
   await running.close();
 });
 
-const upperCase = (pipeline_id: string): ReturnType<typeof webhookPipeline> =>
-  webhookPipeline(pipeline_id, {
-    transforms: [
-      {
-        type: "stateless",
-        source_id: "input",
-        config: {
-          transforms: [
-            { expression: "id", output_name: "id", output_type: "int" },
-            { expression: "upper(level)", output_name: "level", output_type: "string" },
-          ],
-        },
-      },
-    ],
-  });
-
-const ids = async (table: string): Promise<number[]> =>
-  (await running.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => Number(id));
-
-const from = (first: number, last: number): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+const ids = (table: string): Promise<number[]> => running.ids(table);
 
 /** How often a thread died that ran a pipeline. */
 function deathsWith(pipeline_id: string): number {
@@ -55,9 +37,9 @@ function deathsWith(pipeline_id: string): number {
 }
 
 test("an event that ends its thread becomes a dead letter, all others become rows, and pipelines beside it go on", async () => {
-  const { access_token: guilty } = await running.engine.create(upperCase("guilty"), createTable);
-  const { access_token: beside } = await running.engine.create(upperCase("beside"), createTable);
-  for (const id of from(1, 20)) {
+  const { access_token: guilty } = await running.engine.create(upperCasePipeline("guilty"), createTable);
+  const { access_token: beside } = await running.engine.create(upperCasePipeline("beside"), createTable);
+  for (const id of span(1, 20)) {
     await running.post("guilty", guilty!, { id, level: id === 7 || id === 13 ? "deadly" : "fine" });
     await running.post("beside", beside!, { id, level: "fine" });
   }
@@ -66,8 +48,8 @@ test("an event that ends its thread becomes a dead letter, all others become row
     ({ dead_letters, stream }) => dead_letters.total_messages === 2 && stream!.messages === 0,
   );
   await running.until("beside", ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
-  expect(await ids("guilty")).toEqual(from(1, 20).filter((id) => id !== 7 && id !== 13));
-  expect(await ids("beside")).toEqual(from(1, 20));
+  expect(await ids("guilty")).toEqual(span(1, 20).filter((id) => id !== 7 && id !== 13));
+  expect(await ids("beside")).toEqual(span(1, 20));
   const { messages } = running.engine.deadLetters("guilty").list(10);
   expect(messages.map(({ original_message }) => JSON.parse(original_message) as object)).toEqual([
     { id: 7, level: "deadly" },

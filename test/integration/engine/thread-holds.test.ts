@@ -5,7 +5,8 @@ import { withHold } from "../../../engine/machine.ts";
 import { entryPoint } from "../../../engine/system/entry-point.ts";
 import { holdPause } from "../../../engine/workers/pool.ts";
 import { TestEngine } from "../../support/engine.ts";
-import { createTable, webhookPipeline } from "../../support/pipelines.ts";
+import { createTable, upperCasePipeline } from "../../support/pipelines.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
@@ -44,26 +45,7 @@ afterEach(async () => {
   await running.close();
 });
 
-const upperCase = (pipeline_id: string): ReturnType<typeof webhookPipeline> =>
-  webhookPipeline(pipeline_id, {
-    transforms: [
-      {
-        type: "stateless",
-        source_id: "input",
-        config: {
-          transforms: [
-            { expression: "id", output_name: "id", output_type: "int" },
-            { expression: "upper(level)", output_name: "level", output_type: "string" },
-          ],
-        },
-      },
-    ],
-  });
-
-const ids = async (table: string): Promise<number[]> =>
-  (await running.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => Number(id));
-
-const from = (first: number, last: number): number[] => Array.from({ length: last - first + 1 }, (_, i) => first + i);
+const ids = (table: string): Promise<number[]> => running.ids(table);
 
 /** The pauses of a pipeline for its thread that were logged, by their reasons. Its server may be slow beside them. */
 const pausesOf = (pipeline_id: string): unknown[] =>
@@ -73,17 +55,17 @@ const pausesOf = (pipeline_id: string): unknown[] =>
     .map(({ fields }) => fields["reason"]);
 
 test("a pipeline that keeps its thread from others is moved to its own, is not well, and every event is one row", async () => {
-  const { access_token: guilty } = await running.engine.create(upperCase("guilty"), createTable);
-  const { access_token: beside } = await running.engine.create(upperCase("beside"), createTable);
+  const { access_token: guilty } = await running.engine.create(upperCasePipeline("guilty"), createTable);
+  const { access_token: beside } = await running.engine.create(upperCasePipeline("beside"), createTable);
   // Both slow ones may be in one batch: together they are shorter than what a thread is taken away for.
-  for (const id of from(1, 20)) {
+  for (const id of span(1, 20)) {
     await running.post("guilty", guilty!, { id, level: id % 7 === 0 ? `slow ${id}` : "fine" });
     await running.post("beside", beside!, { id, level: "fine" });
   }
   await running.until("guilty", ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
   await running.until("beside", ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
-  expect(await ids("guilty")).toEqual(from(1, 20));
-  expect(await ids("beside")).toEqual(from(1, 20));
+  expect(await ids("guilty")).toEqual(span(1, 20));
+  expect(await ids("beside")).toEqual(span(1, 20));
   expect(new Set(pausesOf("guilty"))).toEqual(new Set([holdPause.text]));
   expect(pausesOf("beside")).toEqual([]);
   expect(spawned).toBe(2);

@@ -27,8 +27,7 @@ const settled = (pipeline_id: string): ReturnType<TestEngine["until"]> =>
   running.until(pipeline_id, ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
 const paused = (pipeline_id: string): ReturnType<TestEngine["until"]> =>
   running.until(pipeline_id, ({ paused: pause }) => pause !== undefined);
-const ids = async (table: string): Promise<number[]> =>
-  (await running.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => Number(id));
+const ids = (table: string): Promise<number[]> => running.ids(table);
 
 test("asking for the table to be created helps a pipeline that waits for it", { tags: ["rest"] }, async () => {
   const token = await create("wait-table");

@@ -7,7 +7,8 @@ import { TestEngine } from "../../support/engine.ts";
 import { Workplace } from "../../support/daemon.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { heldOff } from "../engine/scene.ts";
-import { type KafkaScene, quick, span, useScenes } from "./kafka-scene.ts";
+import { type KafkaScene, quick, useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 

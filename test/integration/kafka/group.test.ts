@@ -3,7 +3,8 @@ import { describe, expect, test, vi } from "vitest";
 import { TestEngine } from "../../support/engine.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { defaultOptions } from "../../../schemas/index.ts";
-import { type KafkaScene, quick, span, useScenes } from "./kafka-scene.ts";
+import { type KafkaScene, quick, useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 import { Stranger } from "./stranger.ts";
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -181,10 +181,6 @@ export class KafkaScene {
   }
 }
 
-export function span(from: number, to: number): number[] {
-  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
-}
-
 function some(ids: readonly number[]): string {
   return ids.slice(0, 5).join(", ");
 }

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Daemon } from "../../../examples/quickstart/daemon.ts";
 import { Workplace } from "../../support/daemon.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
-import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
+import { type KafkaScene, useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

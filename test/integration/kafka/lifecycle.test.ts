@@ -2,7 +2,8 @@ import { describe, expect, test, vi } from "vitest";
 import { defaultOptions } from "../../../schemas/index.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { heldOff } from "../engine/scene.ts";
-import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
+import { type KafkaScene, useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 

@@ -9,7 +9,8 @@ import { runTool } from "../../support/java.ts";
 import { classPath } from "../../support/kafka/distribution.ts";
 import type { TestKafka } from "../../support/kafka/test-kafka.ts";
 import { useOwnKafka } from "../../support/kafka/use-kafka.ts";
-import { span, useScenes } from "./kafka-scene.ts";
+import { useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 import { readiness } from "./readiness.ts";
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -3,7 +3,8 @@ import kafkajs, { type Consumer, type PartitionAssigner } from "kafkajs";
 import { expect, test, vi } from "vitest";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import type { KafkaScene } from "./kafka-scene.ts";
-import { span, useScenes } from "./kafka-scene.ts";
+import { useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -4,7 +4,8 @@ import { defaultOptions } from "../../../schemas/index.ts";
 import type { TestKafka } from "../../support/kafka/test-kafka.ts";
 import { useKafka, useOwnKafka } from "../../support/kafka/use-kafka.ts";
 import { Desk } from "./join-desk.ts";
-import { span, useScenes } from "./kafka-scene.ts";
+import { useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

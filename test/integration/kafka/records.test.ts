@@ -6,7 +6,8 @@ import { compacted } from "../../support/kafka/topics.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { kafkaPipeline } from "../../support/pipelines.ts";
 import { heldOff } from "../engine/scene.ts";
-import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
+import { type KafkaScene, useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 

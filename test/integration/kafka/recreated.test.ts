@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
-import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
+import { type KafkaScene, useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 

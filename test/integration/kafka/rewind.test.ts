@@ -4,7 +4,8 @@ import type { Daemon } from "../../../examples/quickstart/daemon.ts";
 import { socketPath } from "../../../reconciler/cli/control/address.ts";
 import { Workplace } from "../../support/daemon.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
-import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
+import { type KafkaScene, useScenes } from "./kafka-scene.ts";
+import { span } from "../../support/span.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
