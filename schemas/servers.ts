@@ -118,8 +118,7 @@ const httpPorts: Readonly<Record<string, string>> = { "9000": "8123", "9440": "8
 
 /**
  * Finds host and HTTP port of a server: `http_port` if given, else 8123 for 9000 and 8443 for 9440, else `port` itself.
- * What checks, allows or connects to servers takes their addresses from
- * here.
+ * What checks, allows or connects to servers takes their addresses from here.
  */
 export function readClickHouseAddress({
   host: name,

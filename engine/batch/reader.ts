@@ -114,8 +114,8 @@ export class BatchReader {
       const started = performance.now();
       const chunks = await this.#work(() => source.next(Math.min(missing, readEvents), readBytes));
       // Nothing was read where it only looked.
-      if (chunks.length > 0) seconds += (performance.now() - started) / 1000;
       if (chunks.length > 0) {
+        seconds += (performance.now() - started) / 1000;
         const into = builder ?? this.#begin(compiled, { clock: clock.now(), batch: drawNumber() });
         builder = into;
         this.#work(() => {

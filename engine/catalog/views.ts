@@ -38,7 +38,7 @@ export class PipelineViews {
   health(pipeline_id: string): PipelineHealth {
     const { registry, journal, letters, recorder, streams } = this.#options;
     const { config, options, status, failure, created_at, updated_at } = registry.get(pipeline_id);
-    const { counters, pause, at_least_once, profile_remark, keys, join, source, foreign_members, refusals } =
+    const { counters, pause, at_least_once, profile_remark, keys, join, source, foreign_members, refusals, rate } =
       recorder.observed(pipeline_id);
     const stream = streams.state(pipeline_id);
     const freshness_seconds = this.freshness(pipeline_id);
@@ -53,7 +53,7 @@ export class PipelineViews {
       ...(refusals.shown !== undefined && { refused_senders: refusals.shown }),
       ...(stream !== undefined && { stream }),
       ...(freshness_seconds !== undefined && { freshness_seconds }),
-      rows_per_second: recorder.observed(pipeline_id).rate.perSecond,
+      rows_per_second: rate.perSecond,
       pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys !== undefined && { keys }),

@@ -4,6 +4,7 @@ import type { RootDatabase } from "lmdb";
 import type { EngineError } from "../core/errors.ts";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
 import { type Group, GroupCommit } from "../flow/group-commit.ts";
+import { nextTurn } from "../flow/next-turn.ts";
 import { Preallocation } from "./preallocation.ts";
 import { openEnvironment } from "./environment.ts";
 import { isOfSystem, storageError } from "./storage-error.ts";
@@ -46,6 +47,7 @@ export class Store implements TableStore {
   #broken: EngineError | undefined;
   readonly #writes = new GroupCommit<Write>({
     write: async (group) => this.#commit(group),
+    // All writes of this turn share a transaction.
     inTurn: (write) => nextTurn().then(write),
   });
 
@@ -169,9 +171,4 @@ function throwIfAny(error: EngineError | undefined): void {
 function usedBytes(env: RootDatabase): number {
   const { lastPageNumber, pageSize } = env.getStats() as { lastPageNumber: number; pageSize: number };
   return (lastPageNumber + 1) * pageSize;
-}
-
-/** Resolves in the next turn of the event loop, so that all writes of this one share a transaction. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

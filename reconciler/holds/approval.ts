@@ -15,7 +15,7 @@ export interface ApprovalRule {
   from: Level;
   /** The fingerprints that count for a pipeline, by the id that it has until then. */
   approved: (pipeline_id: string) => readonly string[];
-  /** What pipelines were as before, the oldest first. */
+  /** What pipelines were as before, the oldest first. Read from the whole history, so at most once, where a change is held. */
   before: () => ReadonlyMap<string, readonly AppliedBefore[]>;
 }
 
@@ -88,6 +88,7 @@ export function withApprovals(
   { from, approved, before }: ApprovalRule,
 ): Plan {
   const wanted = new Map(pipelines.map((one) => [one.pipeline_id, one]));
+  let earlier: ReturnType<typeof before> | undefined;
   const heldUnless = (change: Change): Change => {
     const { pipeline_id, moved_from = pipeline_id } = change;
     const desired = wanted.get(pipeline_id);
@@ -96,7 +97,7 @@ export function withApprovals(
     const approval = approvalOf(change, actual.pipelines.get(pipeline_id), desired);
     const known = approvedLevel(approval, approved(moved_from));
     if (known !== undefined && isAsGrave(known, approvalLevelOf(change))) return change;
-    const revision = wayBack(change, desired, before().get(moved_from));
+    const revision = wayBack(change, desired, (earlier ??= before()).get(moved_from));
     if (revision !== undefined) return { ...change, why: { code: "GoesBack", facts: { of: change.why, revision } } };
     return withInterrupted(held(change, approval, known), actual);
   };

@@ -1,7 +1,7 @@
 import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Progress } from "../../core/journal.ts";
-import type { RewindTo, RewoundPartition } from "../../core/positions.ts";
+import type { Feed, RewindTo, RewoundPartition } from "../../core/positions.ts";
 import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom } from "./brokers/failures.ts";
@@ -61,48 +61,70 @@ async function rewindCluster(
   }
 }
 
+/** What a rewind reads again is only told here: the engine stores it. */
+const place = (): Promise<void> => Promise.reject(new Error("expected a rewind that is told to place nothing"));
+
 async function rewoundIn(
   group: Pick<Group, "ends" | "offsetsSince">,
   topics: readonly string[],
   { pipeline_id, to, progress }: RewindRequest,
 ): Promise<RewoundPartition[]> {
-  const positions = new KafkaPositions(topics, pipeline_id, { progress: () => progress, pending: () => [] });
+  const positions = new KafkaPositions(topics, pipeline_id, { progress: () => progress, pending: () => [], place });
   const state = positions.there(await group.ends());
   positions.learn(state.cluster);
   const [again] = positions.recreated();
   if (again !== undefined) throw refused(pipeline_id, `topic ${again.topic} was created again, and is not read yet`);
+  const read = state.partitions.filter(({ feed }) => positions.final(feed) !== undefined);
   const found: RewoundPartition[] = [];
-  for (const of of state.partitions) {
-    const from = positions.final(of.feed);
-    if (from === undefined) continue;
-    const next = await nextOf(group, pipeline_id, to, of);
-    if (next === undefined) continue;
-    if (positions.cut(of.feed) !== undefined)
-      throw refused(pipeline_id, `${partitionText(of.feed)} has lost messages, and it is undecided where it goes on`);
-    if (next < from) found.push({ feed: of.feed, ...partitionOf(of.feed), from, to: next, first: of.ends!.low });
+  for (const { feed, next, first } of await nextOffsets(group, pipeline_id, to, read)) {
+    const from = positions.final(feed)!;
+    if (positions.cut(feed) !== undefined)
+      throw refused(pipeline_id, `${partitionText(feed)} has lost messages, and it is undecided where it goes on`);
+    if (next < from) found.push({ feed, ...partitionOf(feed), from, to: next, first });
     else if (to.kind === "offsets")
-      throw refused(pipeline_id, `${partitionText(of.feed)} goes on at offset ${from}, and ${next} is not before that`);
+      throw refused(pipeline_id, `${partitionText(feed)} goes on at offset ${from}, and ${next} is not before that`);
   }
   return found;
 }
 
-/** The offset at which a partition goes on; undefined where it is left as it is. */
-async function nextOf(
+/** A partition, the offset at which it goes on, and the first one that the brokers have. */
+interface NextOffset {
+  feed: Feed;
+  next: number;
+  first: number;
+}
+
+/** Those of partitions; of one that is left as it is there is none. */
+async function nextOffsets(
   group: Pick<Group, "offsetsSince">,
   pipeline_id: string,
   to: RewindTo,
-  { feed, ends, missing }: PartitionState,
-): Promise<number | undefined> {
-  const { topic, partition } = partitionOf(feed);
-  const named =
-    to.kind === "offsets" ? to.offsets.find((one) => one.topic === topic && one.partition === partition) : undefined;
-  if (to.kind === "offsets" && named === undefined) return undefined;
-  if (ends === undefined)
+  read: readonly PartitionState[],
+): Promise<NextOffset[]> {
+  const isMeant = ({ feed }: PartitionState): boolean =>
+    to.kind !== "offsets" || offsetIn(to.offsets, feed) !== undefined;
+  const known = read.filter(isMeant).map(({ feed, ends, missing }) => {
+    if (ends !== undefined) return { feed, first: ends.low };
     throw refused(pipeline_id, `nobody says what ${partitionText(feed)} has: ${missing?.message}`);
-  if (to.kind === "earliest") return ends.low;
-  if (named === undefined) return (await group.offsetsSince([{ topic, partition }], (to as { time: number }).time))[0]!;
-  if (named.offset >= ends.low) return named.offset;
-  throw refused(pipeline_id, `${partitionText(feed)} begins at offset ${ends.low}, and ${named.offset} is gone`);
+  });
+  if (to.kind === "earliest") return known.map((one) => ({ ...one, next: one.first }));
+  if (to.kind === "time") {
+    const since = await group.offsetsSince(
+      known.map(({ feed }) => partitionOf(feed)),
+      to.time,
+    );
+    return known.map((one, index) => ({ ...one, next: since[index]! }));
+  }
+  return known.map(({ feed, first }) => {
+    const next = offsetIn(to.offsets, feed)!;
+    if (next >= first) return { feed, next, first };
+    throw refused(pipeline_id, `${partitionText(feed)} begins at offset ${first}, and ${next} is gone`);
+  });
+}
+
+function offsetIn(offsets: Extract<RewindTo, { kind: "offsets" }>["offsets"], feed: Feed): number | undefined {
+  const { topic, partition } = partitionOf(feed);
+  return offsets.find((one) => one.topic === topic && one.partition === partition)?.offset;
 }
 
 function checkAllNamed(

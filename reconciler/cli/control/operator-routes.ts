@@ -68,7 +68,7 @@ function tokenOf(req: Request): string {
   throw new ApiError(422, "unprocessable_entity", "token: expected the requested_at of an earlier request");
 }
 
-function askerOf(req: Request): Asker {
+export function askerOf(req: Request): Asker {
   const [by, reason] = [textOf(req, "by"), textOf(req, "reason")];
   return { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
 }

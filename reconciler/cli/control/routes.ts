@@ -14,7 +14,7 @@ import { pageOf } from "../../api/http/page.ts";
 import { readRoutes } from "../../api/routes.ts";
 import type { StatusSources } from "../../api/routes.ts";
 import { bareApp, expressPath } from "../../api/status-api.ts";
-import { addOperatorRoutes } from "./operator-routes.ts";
+import { addOperatorRoutes, askerOf } from "./operator-routes.ts";
 import type { OperatorVerbs } from "./operator-routes.ts";
 
 export type ControlSources = Omit<StatusSources, "engine" | "reconciler"> & {
@@ -68,10 +68,9 @@ export function controlApi(sources: ControlSources): Express {
     engine.sample(idOf(req), pageOf(req.query).limit).then((sample) => void res.json(sample)),
   );
   app.post("/control/v1/pipeline/:id/rewind", (req, res) => {
-    const { dry_run, by, reason } = (req.body ?? {}) as Record<string, unknown>;
-    const asker = { ...(typeof by === "string" && { by }), ...(typeof reason === "string" && { reason }) };
+    const { dry_run } = (req.body ?? {}) as { dry_run?: unknown };
     const [id, to] = [idOf(req), rewindOf(req)];
-    const done = dry_run === true ? engine.rewindPlan(id, to) : engine.rewind(id, to, asker);
+    const done = dry_run === true ? engine.rewindPlan(id, to) : engine.rewind(id, to, askerOf(req));
     return done.then((plan) => void res.json(plan), asConflict);
   });
   app.get("/control/v1/pipeline/:id/token", (req, res) => void res.json(engine.tokens.show(idOf(req))));

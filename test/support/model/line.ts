@@ -4,6 +4,7 @@ import type { KeyMemory } from "../../../engine/core/key-memory.ts";
 import type { Answer, Block, Probe, RowWriter, Sink } from "../../../engine/core/sink.ts";
 import type { Transform } from "../../../engine/core/transform.ts";
 import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
+import { nextTurn } from "../../../engine/flow/next-turn.ts";
 import { DedupTransform } from "../../../engine/transforms/dedup/dedup.ts";
 import { Fingerprints } from "../../../engine/keys/fingerprint.ts";
 import { modelEvent } from "./events.ts";
@@ -119,7 +120,7 @@ class ModelSink implements Sink {
   }
 
   async insert(block: Block, token: string): Promise<Answer> {
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     return this.#target.insert([...block.events].map(modelEvent), token);
   }
 

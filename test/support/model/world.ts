@@ -2,6 +2,7 @@ import type { DeadLetter, LetterEvent } from "../../../engine/core/dead-letter.t
 import { mayBeInTable, rangesOf, type BatchRecord, type Journal } from "../../../engine/core/journal.ts";
 import { Pipeline } from "../../../engine/delivery/pipeline.ts";
 import { letterEvent } from "../../../engine/catalog/reprocess.ts";
+import { nextTurn } from "../../../engine/flow/next-turn.ts";
 import type { SendOptions } from "../../../engine/delivery/protocol.ts";
 import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
@@ -294,8 +295,4 @@ function poweredBy(power: { isOn: boolean }, journal: Journal): Journal {
     finalKeyCount: (pipeline_id) => journal.finalKeyCount(pipeline_id),
     finalKeys: (pipeline_id, after) => journal.finalKeys(pipeline_id, after),
   };
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

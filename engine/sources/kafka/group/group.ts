@@ -22,15 +22,12 @@ export class Group {
   /** Feeds have the names that they have where no topic id is known. Throws what the client throws. */
   async read(): Promise<GroupState> {
     const state = await this.ends();
-    const places = new Map(state.partitions.map(({ feed }) => [feed, partitionOf(feed)]));
-    const asked = [
-      this.#client.committed(this.#groupId, [...places.values()]),
-      this.#client.members(this.#groupId),
-    ] as const;
+    const places = state.partitions.map(({ feed }) => partitionOf(feed));
+    const asked = [this.#client.committed(this.#groupId, places), this.#client.members(this.#groupId)] as const;
     const [committed, members] = await Promise.all(asked);
     const byPlace = committedByPlace(committed);
-    const partitions = state.partitions.map((one): PartitionState => {
-      const own = byPlace.get(placeText(places.get(one.feed)!));
+    const partitions = state.partitions.map((one, index): PartitionState => {
+      const own = byPlace.get(placeText(places[index]!));
       return own === undefined ? one : { ...one, committed: own };
     });
     if (partitions.length > 0 && partitions.every(({ missing }) => missing !== undefined)) throw partitions[0]!.missing;

@@ -1,3 +1,4 @@
+import { nextTurn } from "../../../flow/next-turn.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import { waitAtMost } from "../../../flow/wait-at-most.ts";
 import type { Feed } from "../../../core/positions.ts";
@@ -39,7 +40,7 @@ export class OffsetCommits {
 
   async #commitAll(): Promise<void> {
     // Offsets that are added in the same turn are committed together.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     while (this.#offsets.size > 0) {
       const offsets = this.#offsets;
       this.#offsets = new Map();

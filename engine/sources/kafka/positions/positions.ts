@@ -5,14 +5,11 @@ import { kafkaPartition, partitionText } from "./feed.ts";
 import type { GroupState } from "./group-state.ts";
 import { TopicIds, type Recreated } from "./topic-ids.ts";
 
-type PositionsJournal = Pick<SourceJournal, "progress" | "pending"> & Partial<Pick<SourceJournal, "place">>;
-type Tail<All extends unknown[]> = All extends [unknown, ...infer Rest] ? Rest : never;
-
 /** The next offset of each partition. Every change is written to the journal first. */
 export class KafkaPositions {
   readonly #topics: ReadonlySet<string>;
   readonly #pipeline_id: string;
-  readonly #journal: PositionsJournal;
+  readonly #journal: Pick<SourceJournal, "progress" | "pending" | "place">;
   #cluster = "";
   /** The offset after the last final one. */
   readonly #final = new Map<Feed, number>();
@@ -30,8 +27,11 @@ export class KafkaPositions {
   #starts: Readonly<Record<Feed, string>>;
   readonly #topicIds: TopicIds;
 
-  /** `journal`: one that is only read will do where nothing is placed. */
-  constructor(topics: Iterable<string>, pipeline_id: string, journal: PositionsJournal) {
+  constructor(
+    topics: Iterable<string>,
+    pipeline_id: string,
+    journal: Pick<SourceJournal, "progress" | "pending" | "place">,
+  ) {
     this.#topics = new Set(topics);
     this.#pipeline_id = pipeline_id;
     this.#journal = journal;
@@ -124,7 +124,7 @@ export class KafkaPositions {
   async noteStarts(starts: Readonly<Record<Feed, string>>): Promise<void> {
     if (Object.keys(starts).length === 0) return;
     const all = { ...this.#starts, ...starts };
-    await this.#place({}, { notes: this.#notes({ starts: all }) });
+    await this.#journal.place(this.#pipeline_id, {}, { notes: this.#notes({ starts: all }) });
     this.#starts = all;
   }
 
@@ -135,7 +135,7 @@ export class KafkaPositions {
     const cutLogs = isNoted ? this.#cutLogsPlaced(offsets.keys()) : this.#cutLogs;
     const starts = isNoted ? without(this.#starts, offsets.keys()) : this.#starts;
     const notes = isNoted ? { notes: this.#notes({ cutLogs, starts }) } : {};
-    await this.#place(lastsOf(offsets), { ...options, ...notes });
+    await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { ...options, ...notes });
     this.#starts = starts;
     for (const [feed, offset] of offsets) {
       this.#final.set(feed, offset);
@@ -157,7 +157,7 @@ export class KafkaPositions {
     if (topics.length === 0) return;
     const topicIds = this.#topicIds.notes(this.#cluster, topics);
     const cutLogs = { ...this.#cutLogs, ...this.#readBefore(offsets) };
-    await this.#place(lastsOf(offsets), { notes: this.#notes({ topicIds, cutLogs }) });
+    await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { notes: this.#notes({ topicIds, cutLogs }) });
     this.#cutLogs = cutLogs;
     this.#topicIds.noted(topicIds);
     for (const feed of this.feeds.filter((of) => !this.isRead(of))) {
@@ -187,7 +187,7 @@ export class KafkaPositions {
     const before = this.cut(feed);
     if (before !== undefined && before.end <= end) return;
     const cutLogs = { ...this.#cutLogs, [feed]: { end, next: before?.next ?? this.#next.get(feed)! } };
-    await this.#place({}, { notes: this.#notes({ cutLogs }) });
+    await this.#journal.place(this.#pipeline_id, {}, { notes: this.#notes({ cutLogs }) });
     this.#cutLogs = cutLogs;
   }
 
@@ -296,11 +296,6 @@ export class KafkaPositions {
       return [feed, { end, next: before.get(partitionText(feed)) ?? end, isSettled: true }];
     });
     return Object.fromEntries(cuts.filter(([, { end, next }]) => next > end));
-  }
-
-  async #place(...[positions, options]: Tail<Parameters<SourceJournal["place"]>>): Promise<void> {
-    if (this.#journal.place === undefined) throw new Error("expected a journal that can be written");
-    await this.#journal.place(this.#pipeline_id, positions, options);
   }
 
   #notes(changes: SourceNotes): SourceNotes {
