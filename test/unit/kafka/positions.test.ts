@@ -36,6 +36,41 @@ test("where a person has moved a partition whose log was cut, its earlier batche
   }
 });
 
+test("how far a partition was read before its log was cut counts what was handed out since the cut was noted, and earlier cuts", async () => {
+  await opened.journal.place("handed", { [feed]: 21 });
+  const positions = learned("handed");
+  // A fetch reads ahead of what was handed out, and finds the cut.
+  await positions.noteCut(feed, 25);
+  positions.handedOut(feed, 25, 0);
+  positions.settle([{ feed, base: 0, first: 22, last: 25, count: 4 }]);
+  await positions.place(new Map([[feed, 25]]), { isMove: true });
+  expect(positions.readBeforeCut(feed)).toBe(26);
+  // The next cut comes before anything is committed anew.
+  await positions.noteCut(feed, 24);
+  await positions.place(new Map([[feed, 24]]), { isMove: true });
+  expect(positions.readBeforeCut(feed)).toBe(26);
+  expect(learned("handed").readBeforeCut(feed)).toBe(26);
+});
+
+test("how far a topic was read before it was created again counts what was read before a cut", async () => {
+  await opened.journal.place("again", { [feed]: 25 });
+  const positions = learned("again");
+  positions.saw(new Map([["orders", "one"]]));
+  await positions.noteTopicIds();
+  await positions.noteCut(feed, 20);
+  await positions.place(new Map([[feed, 20]]));
+  const partitions = [{ feed, ends: { low: 0, high: 0 } }];
+  const there = positions.there({
+    cluster: "cluster",
+    topicIds: new Map([["orders", "two"]]),
+    members: [],
+    partitions,
+  });
+  const anew = there.partitions[0]!.feed;
+  await positions.begin(["orders"], new Map([[anew, 0]]));
+  expect(positions.readBeforeCut(anew)).toBe(26);
+});
+
 test("nothing is written where no topic begins and no partition is placed", async () => {
   const positions = learned("idle");
   const place = vi.spyOn(opened.journal, "place");

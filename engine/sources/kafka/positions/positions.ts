@@ -186,7 +186,7 @@ export class KafkaPositions {
   async noteCut(feed: Feed, end: number): Promise<void> {
     const before = this.cut(feed);
     if (before !== undefined && before.end <= end) return;
-    const cutLogs = { ...this.#cutLogs, [feed]: { end, next: before?.next ?? this.#next.get(feed)! } };
+    const cutLogs = { ...this.#cutLogs, [feed]: { end, next: this.#readUpTo(feed) } };
     await this.#journal.place(this.#pipeline_id, {}, { notes: this.#notes({ cutLogs }) });
     this.#cutLogs = cutLogs;
   }
@@ -289,9 +289,17 @@ export class KafkaPositions {
     return feed === this.#topicIds.feedThere(found.cluster, found.topic, found.partition);
   }
 
+  /**
+   * The farthest offset up to which a partition was read, as the group may still have it: what was fetched before a cut is
+   * handed out after it is noted, and reading may have gone back for an earlier cut.
+   */
+  #readUpTo(feed: Feed): number {
+    return Math.max(this.#next.get(feed) ?? 0, this.#cutLogs[feed]?.next ?? 0);
+  }
+
   /** How far the partitions of these had been read under the former ids of their topics, as settled cuts. */
   #readBefore(offsets: ReadonlyMap<Feed, number>): Record<Feed, CutLog> {
-    const before = new Map(this.feeds.map((feed) => [partitionText(feed), this.#next.get(feed)!]));
+    const before = new Map(this.feeds.map((feed) => [partitionText(feed), this.#readUpTo(feed)]));
     const cuts = Array.from(offsets, ([feed, end]): [Feed, CutLog] => {
       return [feed, { end, next: before.get(partitionText(feed)) ?? end, isSettled: true }];
     });
@@ -312,7 +320,7 @@ export class KafkaPositions {
     for (const feed of feeds) {
       const cut = this.cut(feed);
       if (cut === undefined) delete cutLogs[feed];
-      else cutLogs[feed] = { ...cut, isSettled: true };
+      else cutLogs[feed] = { ...cut, next: this.#readUpTo(feed), isSettled: true };
     }
     return cutLogs;
   }

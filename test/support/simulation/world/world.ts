@@ -851,15 +851,16 @@ export class World {
   }
 
   /**
-   * The batches that the other Sluice still writes, as it does not know yet that it was taken over from. It writes none where a
-   * person terminated the pipeline there, or would have to decide about a loss.
+   * The batches that the other Sluice still writes, as it does not know yet that it was taken over from. It writes none where its
+   * process was killed while it stopped the pipeline, where a person terminated it, or would have to decide about a loss.
    */
   #pendingElsewhere(index: number): number {
     const { engine } = (this.#places[index]!.on === "first" ? this.#second : this.#sluice) ?? {};
     const id = pipelineId(index);
     if (engine?.list().some(({ pipeline_id }) => pipeline_id === id) !== true) return 0;
     const { overall_status, paused, pending_batches } = engine.health(id);
-    const isLeft = paused?.class === "owner" || paused?.class === "lost" || overall_status === "Terminated";
+    const isLeft =
+      paused?.class === "owner" || paused?.class === "lost" || /^(Stopped|Terminated)$/.test(overall_status);
     return isLeft ? 0 : pending_batches;
   }
 
