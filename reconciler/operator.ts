@@ -3,11 +3,11 @@ import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
 import type { DesiredPipeline } from "./desired/desired-state.ts";
 import { commitIn, type Revision, type WaitingCommit } from "./git/revision.ts";
-import { type Hold, HoldError, ownHold, type StopHold } from "./holds/hold.ts";
+import { type Hold, HoldError, heldId, ownHold, type StopHold } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { SourceChange } from "./holds/source-change.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
-import type { Plan } from "./plan/change.ts";
+import type { Change, Plan } from "./plan/change.ts";
 import { endOf, type ReconcileAnswer, type Requested, type Requests } from "./status/reconcile-request.ts";
 import { printPlan, shownChange, type ShownChange } from "./plan/render/index.ts";
 import type { Status } from "./status/status.ts";
@@ -140,8 +140,9 @@ export class Operator {
   }
 
   /** Lifts a suspension, or the stop of a pipeline. Throws HoldError where there is none. */
-  async resume(pipeline_id: string | undefined, { by }: Asker): Promise<SuspensionResult> {
+  async resume(named: string | undefined, { by }: Asker): Promise<SuspensionResult> {
     const { holds, telemetry } = this.#dependencies;
+    const pipeline_id = named === undefined ? undefined : this.#heldAs(named);
     const stop = pipeline_id === undefined ? undefined : await holds.start(pipeline_id);
     const isSuspended = pipeline_id === undefined || ownHold(holds.state, pipeline_id) !== undefined;
     const hold = stop !== undefined && !isSuspended ? stop : await holds.resume(pipeline_id);
@@ -168,6 +169,13 @@ export class Operator {
     const hold = await holds.stop(pipeline_id, { ...asker, until, ...(way !== undefined && { way }) });
     telemetry.stopped(pipeline_id, hold);
     return this.#suspensionResult(pipeline_id, hold);
+  }
+
+  /** The id by which a pipeline is held: either one names it where it is to be moved. */
+  #heldAs(pipeline_id: string): string {
+    const { holds, status } = this.#dependencies;
+    const isOf = (change: Change): boolean => [change.pipeline_id, change.moved_from].includes(pipeline_id);
+    return heldId(holds.state, status.last?.plan?.changes.find(isOf) ?? { pipeline_id });
   }
 
   /** Its file may be one that cannot be used, or gone: what runs has to be stopped in time, whatever the reason. */

@@ -19,7 +19,7 @@ import { heldId } from "./holds/hold.ts";
 import { planWithHolds, whileSuspended, withStopsOver } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
-import { notReadOf, unreadFiles, withMoves, withoutSuspicion } from "./plan/decide/index.ts";
+import { movesMade, notReadOf, unreadFiles, withMoves, withoutSuspicion } from "./plan/decide/index.ts";
 import type { Level } from "./plan/level.ts";
 import { liveState, type LiveState } from "./preview/live-state.ts";
 
@@ -78,6 +78,7 @@ export class Planner {
    */
   async make(revision: Revision, desired: DesiredState): Promise<MadePlan> {
     const { holds, approve, inventory, operations } = this.#dependencies;
+    await holds.move(movesMade(this.#seen(), desired));
     const isNeeded = approve !== undefined && holds.state.pin?.commit !== revision.sha;
     if (!isNeeded) return this.#make(revision, desired, undefined);
     const approved = (id: string): string[] => approvalsFor(revision, inventory.state.pipelines[id]?.revision);

@@ -65,8 +65,25 @@ export function stopOf({ stops = {} }: HoldsState, pipeline_id: string): StopHol
  * held.
  */
 export function heldId(holds: HoldsState, { pipeline_id, moved_from }: Named): string {
-  if (moved_from === undefined) return pipeline_id;
-  return (ownHold(holds, moved_from) ?? stopOf(holds, moved_from)) === undefined ? pipeline_id : moved_from;
+  return moved_from !== undefined && isHeld(holds, moved_from) ? moved_from : pipeline_id;
+}
+
+/** Whether an operator suspended or stopped this pipeline. */
+function isHeld(holds: HoldsState, pipeline_id: string): boolean {
+  return (ownHold(holds, pipeline_id) ?? stopOf(holds, pipeline_id)) !== undefined;
+}
+
+/** The holds in which those of pipelines that were moved, by their former ids, are by the ids that they have now. */
+export function holdsMoved(holds: HoldsState, moves: ReadonlyMap<string, string>): HoldsState {
+  const { pipelines, stops, ...rest } = holds;
+  return { ...rest, pipelines: byPresentId(pipelines, moves), ...(stops && { stops: byPresentId(stops, moves) }) };
+}
+
+/** What was said of the present id counts where something was said of both. */
+function byPresentId<Of>(of: Readonly<Record<string, Of>>, moves: ReadonlyMap<string, string>): Record<string, Of> {
+  const moved = Object.entries(of).filter(([id]) => moves.has(id));
+  const others = Object.entries(of).filter(([id]) => !moves.has(id));
+  return Object.fromEntries([...moved.map(([id, hold]): [string, Of] => [moves.get(id)!, hold]), ...others]);
 }
 
 interface Named {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { writeFileDurably } from "../../engine/index.ts";
 import { Mutex } from "../../engine/language.ts";
 import { suspensionText } from "../plan/render/index.ts";
-import { HoldError, ownHold, parseHolds, stopOf } from "./hold.ts";
+import { HoldError, holdsMoved, ownHold, parseHolds, stopOf } from "./hold.ts";
 import type { Hold, HoldsState, Pin, StopHold } from "./hold.ts";
 
 const longestReason = 500;
@@ -117,6 +117,13 @@ export class Holds {
       return { ...state, stops: Object.fromEntries(others) };
     });
     return stop;
+  }
+
+  /** Pipelines that were moved, by their former ids, are held by the ids that they have now. Throws what the disk throws. */
+  async move(moves: ReadonlyMap<string, string>): Promise<void> {
+    const { pipelines, stops = {} } = this.#state;
+    if (![...moves.keys()].some((id) => Object.hasOwn(pipelines, id) || Object.hasOwn(stops, id))) return;
+    await this.#change((state) => holdsMoved(state, moves));
   }
 
   /** Makes a pin, in place of an earlier one. */

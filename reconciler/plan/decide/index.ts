@@ -6,6 +6,6 @@ export { differencesOf, type Kept } from "./differences.ts";
 export { recentOf } from "./drift.ts";
 export { hindranceOf } from "./ending.ts";
 export { invert, type Inverse } from "./inverse.ts";
-export { formerIds, withMoves } from "./moved.ts";
+export { formerIds, movesMade, withMoves } from "./moved.ts";
 export { notReadOf, unreadFiles, withoutSuspicion } from "./not-read.ts";
 export { plan } from "./plan.ts";

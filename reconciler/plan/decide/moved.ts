@@ -102,6 +102,21 @@ function relabelled(actual: ActualState, moves: ReadonlyMap<string, string>): Ac
   };
 }
 
+/** The former ids of pipelines that were moved, where no pipeline and no file has them, and the ids that those have now. */
+export function movesMade(
+  { pipelines, owned }: Pick<ActualState, "pipelines" | "owned">,
+  wanted: Pick<WantedState, "pipelines">,
+): Map<string, string> {
+  const described = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
+  const moved = Object.entries(owned).filter(([id]) => pipelines.has(id));
+  return new Map(
+    moved.flatMap(([id, { moved_from = [] }]) => {
+      const free = moved_from.filter((former) => !pipelines.has(former) && !described.has(former));
+      return free.map((former): [string, string] => [former, id]);
+    }),
+  );
+}
+
 /** The ids that a pipeline had before its present one, the newest first, as they are remembered once it is moved. */
 export function formerIds(pipeline_id: string, from: string, entry: InventoryEntry | undefined): string[] {
   const all = [from, ...(entry?.moved_from ?? [])].filter((id) => id !== pipeline_id);

@@ -3,6 +3,7 @@ import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import { conditionOf, edited, orders, outcomes, readyOf, World } from "../apply/world.ts";
 
 const sales = { id: "sales-eu" };
+const movedOrders = { ...orders, id: "shop-orders", sluice: ["moved_from: orders"] };
 const hour = 3_600_000;
 const ada = { by: "ada", reason: "the table is full" };
 let world: World;
@@ -80,6 +81,37 @@ describe("a pipeline that an operator stops", () => {
     const { pipelines } = await world.inventory();
     expect(Object.keys(pipelines)).toEqual(["orders", "sales-eu"]);
   });
+
+  test("stays so where it gets another id, by which it is resumed then", async () => {
+    const reconciler = await world.after(orders);
+    await reconciler.operator.stop("orders", hour, ada);
+    await outcomes(reconciler);
+    world.source.say(movedOrders);
+    expect(await outcomes(reconciler)).toEqual({ "shop-orders": "applied" });
+    expect(world.engine.calls.at(-1)).toBe("move shop-orders");
+    expect(await outcomes(world.reconciler())).toEqual({});
+    await outcomes(reconciler);
+    expect(statusOf("shop-orders")).toBe("Stopped");
+    expect(conditionOf(reconciler, "shop-orders")?.reason).toBe("StoppedByOperator");
+    await reconciler.operator.resume("shop-orders", {});
+    await outcomes(reconciler);
+    expect(statusOf("shop-orders")).toBe("Running");
+    await expect(reconciler.operator.resume("orders", {})).rejects.toThrow("is not suspended");
+  });
+
+  test.each(["orders", "shop-orders"])(
+    "is resumed by %s where its file gives it another id, which waits",
+    async (id) => {
+      const reconciler = await world.after(orders);
+      await reconciler.operator.suspend("orders", {});
+      world.source.say(movedOrders);
+      await outcomes(reconciler);
+      expect(conditionOf(reconciler, "shop-orders")?.reason).toBe("Suspended");
+      await reconciler.operator.resume(id, {});
+      expect(await outcomes(reconciler)).toEqual({ "shop-orders": "applied" });
+      expect(statusOf("shop-orders")).toBe("Running");
+    },
+  );
 
   test("has to be one of this source", async () => {
     const reconciler = await world.after(orders);
