@@ -114,8 +114,9 @@ export function previewOfLive(live: LiveState, head: Side, permissions?: readonl
     const present = actual.pipelines.get(moved_from);
     return present === undefined ? one : { ...one, present };
   });
-  const alike = hiding.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
-  const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(actual.pipelines.get(pipeline_id)));
+  const now = withMoves(actual, { pipelines, refused: head.desired.refused }).pipelines;
+  const alike = hiding.map(({ pipeline_id }) => pipeline_id).filter((id) => now.has(id));
+  const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(now.get(pipeline_id)));
   const notes = [
     ...notesOf(live, alike),
     ...approvalNotes(live, changes, byId(pipelines)),

@@ -41,10 +41,10 @@ export function secretProblems(
   permissions: readonly Permission[] | undefined,
   base?: readonly DesiredPipeline[],
 ): Problem[] {
-  const before = base && new Set(base.flatMap(usesOf).map(keyOf));
+  const before = base && new Set(base.flatMap(usesOf).flatMap(keysOf));
   return pipelines.flatMap(usesOf).flatMap((used): Problem[] => {
     if (!isAllowed(used, permissions)) return [refused(used, permissions === undefined)];
-    return before === undefined || before.has(keyOf(used)) ? [] : [added(used)];
+    return before === undefined || keysOf(used).some((key) => before.has(key)) ? [] : [added(used)];
   });
 }
 
@@ -86,6 +86,14 @@ function usesOf<Pipeline extends Using>(pipeline: Pipeline): Used<Pipeline>[] {
 /** Whatever field it is in: the same value goes to the same servers. */
 function keyOf({ pipeline: { pipeline_id }, reference: { text }, servers }: Used<Using>): string {
   return JSON.stringify([pipeline_id, text, servers.map(serverText).toSorted()]);
+}
+
+/** By each id that the pipeline has or had: of a base and a head, either one may name the id of the other. */
+function keysOf(used: Used): string[] {
+  const { pipeline_id, directives } = used.pipeline;
+  return [pipeline_id, ...directives.moved_from].map((id) =>
+    keyOf({ ...used, pipeline: { ...used.pipeline, pipeline_id: id } }),
+  );
 }
 
 /** Without permissions, which folder is the operator's is not known here, but for its name. */

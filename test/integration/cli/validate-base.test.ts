@@ -93,6 +93,11 @@ describe("with a base, warnings", () => {
     expect(found[0]?.message).toMatch(
       /password: expected no secret that orders does not get at the base, got \$\{env:SLUICE_SECRET_CH\} towards /,
     );
+    const moved = password("${env:SLUICE_SECRET_CH}").replace(": orders", ": sales");
+    await repository.git("commit", "--quiet", "--all", "--message", "Another secret");
+    await writeFile(at("orders.yaml"), `${moved}x-sluice: { moved_from: orders }\n`);
+    expect((await problems()).found).toEqual([]);
+    await writeFile(at("orders.yaml"), password("${env:SLUICE_SECRET_CH}"));
     await writeFile(at("orders.yaml"), password("${env:OTHER}"));
     expect((await problems()).found).toMatchObject([{ code: "SECRET_REFUSED" }]);
   });

@@ -137,6 +137,17 @@ test("a server says of pipelines that stay what it knows of their targets", () =
   ]);
 });
 
+test("a server says it of pipelines that get another id too", () => {
+  const password = { id: "orders", connection: ["password: a plain password"] };
+  const live = answerOf([password], {}, { at_least_once: "s.t remembers no insert" });
+  const { notes } = liveReport(live, [{ ...password, id: "sales", sluice: ["moved_from: orders"] }], {});
+  expect(notes.map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^sales has a secret in plain text,.* not known here$/),
+    "sales is delivered at least once: s.t remembers no insert",
+    "sales moves from orders.yaml to sales.yaml, and runs on",
+  ]);
+});
+
 /** An answer with one pipeline of this config. */
 function answerWith(config: PipelineConfig, options: EngineOptions = defaultOptions): LiveState {
   const [one] = assumedState(sideOf([{ id: "orders" }], {}).desired.pipelines, limit).pipelines.values();
