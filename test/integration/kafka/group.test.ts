@@ -106,6 +106,29 @@ describe("members of a pipeline", () => {
   );
 });
 
+test(
+  "a pipeline with another pipeline_id goes on where it was, and commits that to the group of its new id",
+  { tags: ["rest"] },
+  () =>
+    inScene(async (scene) => {
+      await scene.produce(1, 200);
+      await scene.create();
+      await scene.holds(span(1, 200));
+      const former = scene.group;
+      await scene.moveTo(`${scene.pipeline_id}-moved`);
+      expect(scene.group).not.toBe(former);
+      // What is committed is also of partitions to which nothing comes any more.
+      await vi.waitFor(async () => expect(await committed(scene)).toBe(200), { timeout: 60_000 });
+      await scene.produce(201, 300);
+      await scene.holds(span(1, 300));
+      const { groups } = await scene.kafka.withAdmin((admin) => admin.describeGroups([former, scene.group]));
+      expect(Object.fromEntries(groups.map(({ groupId, members }) => [groupId, members.length]))).toEqual({
+        [former]: 0,
+        [scene.group]: 1,
+      });
+    }),
+);
+
 test("a group that the broker has forgotten goes on where the journal stands", { tags: ["rest"] }, () =>
   inScene(async (scene) => {
     await scene.produce(1, 100);

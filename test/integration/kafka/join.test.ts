@@ -114,6 +114,20 @@ describe("a join of two topics", () => {
       await desk.holds([1, "Ann"], [2, "Bob"], [3, "Zoe"]);
     }));
 
+  test("keeps what it buffers with another pipeline_id, also over a restart", { tags: ["rest"] }, () =>
+    atDesk(async (desk) => {
+      const { scene } = desk;
+      await scene.create(desk.config());
+      await desk.orders([1, 7], [2, 8]);
+      await desk.names(["9", "Cid"]);
+      await desk.buffers(2, 1);
+      await scene.moveTo(`${scene.pipeline_id}-moved`, desk.config());
+      await scene.reopen(() => desk.names(["7", "Ann"], ["8", "Bob"]));
+      await desk.orders([3, 9], [1, 9]);
+      await desk.holds([1, "Ann"], [2, "Bob"], [3, "Cid"]);
+    }),
+  );
+
   test("forgets what it buffers when a window changes, and when it is terminated", { tags: ["rest"] }, () =>
     atDesk(async (desk) => {
       await desk.scene.create(desk.config());

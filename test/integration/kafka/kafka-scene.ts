@@ -44,7 +44,7 @@ export class KafkaScene {
   readonly kafka: TestKafka;
   readonly server: TestClickHouse;
   readonly proxy: ClickHouseProxy;
-  readonly pipeline_id: string;
+  pipeline_id: string;
   readonly topic: string;
   readonly table: string;
   running: TestEngine;
@@ -174,6 +174,14 @@ export class KafkaScene {
 
   async resume(): Promise<void> {
     await this.running.engine.resume(this.pipeline_id);
+  }
+
+  /** Gives the pipeline another id. */
+  async moveTo(pipeline_id: string, config = this.config()): Promise<void> {
+    await this.stop();
+    await this.running.engine.move(this.pipeline_id, { ...config, pipeline_id }, defaultOptions);
+    this.pipeline_id = pipeline_id;
+    await this.resume();
   }
 
   async options(options: Partial<EngineOptions>): Promise<void> {
