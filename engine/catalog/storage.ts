@@ -176,8 +176,7 @@ export class PipelineStorage {
 
   /** About how many bytes the write that moves a pipeline puts. */
   bytesToMove(pipeline_id: string): number {
-    const { journal, letters } = this.#options;
-    return journal.bytesToMove(pipeline_id) + letters.bytesToMove(pipeline_id);
+    return this.#options.journal.bytesToMove(pipeline_id);
   }
 
   /**

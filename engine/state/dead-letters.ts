@@ -14,10 +14,12 @@ import {
   type Selection,
 } from "../core/dead-letter.ts";
 import { EngineError } from "../core/errors.ts";
-import { letterPages, pageFill } from "./record-bytes.ts";
+import { letterPages } from "./record-bytes.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
 interface Summary {
+  /** The name of its queue, where that is not its pipeline_id: a pipeline that is moved keeps the one that it has. */
+  queue?: string;
   /** Number of the next letter; numbers are never used twice. */
   next: number;
   total: number;
@@ -29,7 +31,7 @@ interface Summary {
 
 type StoredLetter = Omit<DeadLetter, "message_id">;
 type IsLetter = (letter: StoredLetter) => boolean;
-type Key = [pipeline_id: string, number: number];
+type Key = [queue: string, number: number];
 
 /** A number of letters and their `letterBytes`. */
 export interface LetterAmount {
@@ -81,10 +83,11 @@ export class DeadLetters {
   addInWrite(pipeline_id: string, rejections: readonly Rejection[]): void {
     if (rejections.length === 0) return;
     const received_at = new Date().toISOString();
-    const summary = this.#summary(pipeline_id);
+    const summary = this.#summaryInWrite(pipeline_id);
+    const { queue = pipeline_id } = summary;
     let bytes = this.#bytes(pipeline_id);
     rejections.forEach((rejection, index) => {
-      this.#letters.putSync([pipeline_id, summary.next + index], { ...rejection, received_at });
+      this.#letters.putSync([queue, summary.next + index], { ...rejection, received_at });
       bytes += letterBytes(rejection);
     });
     this.#summaries.putSync(pipeline_id, {
@@ -98,12 +101,13 @@ export class DeadLetters {
 
   /** Removes letters; part of the write that settles them or takes them out. Returns how many there were. */
   removeInWrite(pipeline_id: string, numbers: readonly number[]): number {
-    const summary = this.#summary(pipeline_id);
+    const summary = this.#summaryInWrite(pipeline_id);
+    const { queue = pipeline_id } = summary;
     let [count, bytes] = [0, this.#bytes(pipeline_id)];
     for (const number of numbers) {
-      const letter = this.#letters.get([pipeline_id, number]);
+      const letter = this.#letters.get([queue, number]);
       if (letter === undefined) continue;
-      this.#letters.removeSync([pipeline_id, number]);
+      this.#letters.removeSync([queue, number]);
       count += 1;
       bytes -= letterBytes(letter);
     }
@@ -113,26 +117,18 @@ export class DeadLetters {
 
   /** Removes a pipeline's letters; part of the write that deletes it. */
   forgetInWrite(pipeline_id: string): void {
-    for (const key of Array.from(this.#letters.getKeys(rangeOf(pipeline_id)))) this.#letters.removeSync(key);
+    for (const key of Array.from(this.#letters.getKeys(this.#rangeOf(pipeline_id)))) this.#letters.removeSync(key);
     this.#summaries.removeSync(pipeline_id);
   }
 
   /** A pipeline's letters belong to another id from now on, with their numbers; part of the write that moves it. */
   moveInWrite(from: string, to: string): void {
     const summary = this.#summaries.get(from);
+    if (summary === undefined) return;
+    const { queue = from, ...rest } = summary;
     const bytes = this.#bytes(from);
-    for (const key of Array.from(this.#letters.getKeys(rangeOf(from)))) {
-      const letter = this.#letters.get(key);
-      this.#letters.removeSync(key);
-      if (letter !== undefined) this.#letters.putSync([to, key[1]], letter);
-    }
     this.#summaries.removeSync(from);
-    if (summary !== undefined) this.#summaries.putSync(to, { ...summary, bytes });
-  }
-
-  /** About how many bytes the write that moves a pipeline puts. */
-  bytesToMove(pipeline_id: string): number {
-    return pageFill * this.#bytes(pipeline_id);
+    this.#summaries.putSync(to, { ...rest, bytes, ...(queue !== to && { queue }) });
   }
 
   /**
@@ -178,7 +174,7 @@ export class DeadLetters {
     const unknown: string[] = [];
     for (const message_id of new Set(selection.message_ids)) {
       const number = /^\d{1,15}$/.test(message_id) ? Number(message_id) : 0;
-      const letter = held.has(number) ? undefined : this.#letters.get([pipeline_id, number]);
+      const letter = held.has(number) ? undefined : this.#letters.get([this.#queueOf(pipeline_id), number]);
       if (letter === undefined || !isMeant(letter)) unknown.push(message_id);
       else letters.push({ ...letter, message_id });
     }
@@ -197,7 +193,7 @@ export class DeadLetters {
 
   /** One letter, locked or not; undefined if there is none. */
   get(pipeline_id: string, number: number): DeadLetter | undefined {
-    const letter = this.#letters.get([pipeline_id, number]);
+    const letter = this.#letters.get([this.#queueOf(pipeline_id), number]);
     return letter === undefined ? undefined : { ...letter, message_id: String(number) };
   }
 
@@ -219,13 +215,38 @@ export class DeadLetters {
     return this.#summaries.get(pipeline_id) ?? empty;
   }
 
+  /** Of a pipeline without letters one that has none: another one may have that of its pipeline_id. */
+  #queueOf(pipeline_id: string): string {
+    const summary = this.#summaries.get(pipeline_id);
+    return summary === undefined ? "" : (summary.queue ?? pipeline_id);
+  }
+
+  /** The summary to which a write adds; of a pipeline without letters one with a queue of its own. */
+  #summaryInWrite(pipeline_id: string): Summary {
+    return this.#summaries.get(pipeline_id) ?? { ...empty, ...this.#freeQueue(pipeline_id) };
+  }
+
+  #freeQueue(pipeline_id: string): Pick<Summary, "queue"> {
+    const taken = new Set([...this.#summaries.getRange()].map(({ key, value: { queue = key } }) => queue));
+    if (!taken.has(pipeline_id)) return {};
+    // No pipeline_id has such a sign.
+    let number = 2;
+    while (taken.has(`${pipeline_id}#${number}`)) number += 1;
+    return { queue: `${pipeline_id}#${number}` };
+  }
+
+  #rangeOf(pipeline_id: string): { start: Key; end: Key } {
+    const queue = this.#queueOf(pipeline_id);
+    return { start: [queue, 0], end: [queue, Number.MAX_SAFE_INTEGER] };
+  }
+
   #bytes(pipeline_id: string): number {
     return this.#summary(pipeline_id).bytes ?? this.#counted.get(pipeline_id) ?? 0;
   }
 
   #countBytes(pipeline_id: string): number {
     let bytes = 0;
-    for (const { value } of this.#letters.getRange(rangeOf(pipeline_id))) bytes += letterBytes(value);
+    for (const { value } of this.#letters.getRange(this.#rangeOf(pipeline_id))) bytes += letterBytes(value);
     return bytes;
   }
 
@@ -247,11 +268,13 @@ export class DeadLetters {
   }
 
   #page(pipeline_id: string, limit: number, cursor = "0", filter: LetterFilter = {}): DeadLetterPage {
-    const { end } = rangeOf(pipeline_id);
-    const start: Key = [pipeline_id, Number(cursor) + 1];
+    const range = {
+      ...this.#rangeOf(pipeline_id),
+      start: [this.#queueOf(pipeline_id), Number(cursor) + 1] satisfies Key,
+    };
     const messages: DeadLetter[] = [];
     let [looked, last] = [0, 0];
-    for (const { key, value } of this.#letters.getRange({ start, end })) {
+    for (const { key, value } of this.#letters.getRange(range)) {
       if (messages.length === limit || looked === lookedAtOnce)
         return { messages, next_cursor: String(last), has_more: true };
       // They are in the order of their times.
@@ -280,11 +303,11 @@ export class DeadLetters {
     await this.#store.write(
       () => {
         const held = this.#held(pipeline_id);
-        const keys = [...this.#letters.getKeys(rangeOf(pipeline_id))].filter(([, number]) => !held.has(number));
+        const keys = [...this.#letters.getKeys(this.#rangeOf(pipeline_id))].filter(([, number]) => !held.has(number));
         // The letters may be many: they are not read.
         for (const key of keys) this.#letters.removeSync(key);
         count = keys.length;
-        const summary = this.#summary(pipeline_id);
+        const summary = this.#summaryInWrite(pipeline_id);
         const bytes = this.#countBytes(pipeline_id);
         this.#summaries.putSync(pipeline_id, { ...summary, total: summary.total - count, bytes });
       },
@@ -311,7 +334,7 @@ export class DeadLetters {
     { isInTime, isMeant }: { isInTime?: IsLetter; isMeant?: IsLetter } = {},
   ): DeadLetter[] {
     const letters: DeadLetter[] = [];
-    for (const { key, value } of this.#letters.getRange(rangeOf(pipeline_id))) {
+    for (const { key, value } of this.#letters.getRange(this.#rangeOf(pipeline_id))) {
       // No later one is.
       if (isInTime?.(value) === false) break;
       if (held.has(key[1]) || isMeant?.(value) === false) continue;
@@ -338,8 +361,4 @@ function shown(number: number, { source_message: _source, ...letter }: StoredLet
 
 function full(found: string): EngineError {
   return new EngineError("DEAD_LETTERS_FULL", `the dead letters of this pipeline are at their bound: ${found}`);
-}
-
-function rangeOf(pipeline_id: string): { start: Key; end: Key } {
-  return { start: [pipeline_id, 0], end: [pipeline_id, Number.MAX_SAFE_INTEGER] };
 }

@@ -216,3 +216,51 @@ describe("age", () => {
     expect(await letters.expire(id)).toBe(0);
   });
 });
+
+const move = (letters: DeadLetters, from: string, to: string): Promise<void> =>
+  store.write(() => letters.moveInWrite(from, to));
+const add = (letters: DeadLetters, of: string, ...numbers: number[]): Promise<void> =>
+  store.write(() =>
+    letters.addInWrite(
+      of,
+      numbers.map((number) => rejection(number)),
+    ),
+  );
+const heldBy = (letters: DeadLetters, of: string): number[] => positions(letters.queue(of).list(10));
+
+describe("of a pipeline with another id", () => {
+  test("stay where they are, apart from those of others that get its former ids", async () => {
+    const letters = lettersWith();
+    await add(letters, id, 1, 2);
+    await move(letters, id, "sales");
+    expect([heldBy(letters, id), await letters.queue(id).purge()]).toEqual([[], 0]);
+    await add(letters, id, 10);
+    await add(letters, "sales", 3);
+    await move(letters, id, "returns");
+    await add(letters, id, 20, 21);
+    const again = await reopened();
+    expect([id, "sales", "returns"].map((of) => heldBy(again, of))).toEqual([[20, 21], [1, 2, 3], [10]]);
+    expect(again.queue("sales").state()).toMatchObject({ total_messages: 3, bytes: 3 * oneBytes });
+    await again.queue("returns").purge();
+    await store.write(() => again.forgetInWrite(id));
+    expect([id, "sales", "returns"].map((of) => heldBy(again, of))).toEqual([[], [1, 2, 3], []]);
+    expect(await again.queue("sales").consume(1)).toMatchObject([{ message_id: "1" }]);
+    await move(again, "sales", id);
+    expect([heldBy(again, id), heldBy(again, "sales")]).toEqual([[2, 3], []]);
+  });
+
+  test("are not written anew, however many they are", async () => {
+    const letters = lettersWith();
+    await add(letters, id, ...Array.from({ length: 100 }, (_, number) => number));
+    const puts = vi.fn();
+    const table = store.table.bind(store);
+    vi.spyOn(store, "table").mockImplementation((name) => {
+      const of = table(name);
+      return Object.assign(Object.create(of) as typeof of, {
+        putSync: (...values: Parameters<typeof of.putSync>) => (puts(name), of.putSync(...values)),
+      });
+    });
+    await move(lettersWith(), id, "sales");
+    expect(puts.mock.calls).toEqual([["dead-letter-summaries"]]);
+  });
+});
