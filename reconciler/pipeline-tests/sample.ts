@@ -3,6 +3,7 @@ import { originOf, parseExactly, requestOfRow, writeExactly } from "../../engine
 import { type GivenEvent, isObject, type SourceConfig } from "../../schemas/index.ts";
 
 type Signal = Parameters<typeof requestOfRow>[0];
+type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Events for a test, and how many of those that were taken have none. */
 export interface Sample {
@@ -24,15 +25,22 @@ export function eventsOf(letters: readonly DeadLetter[]): TakenEvent[] {
   });
 }
 
-/** Events as a test gives them, without the values of `hidden` fields. */
+/**
+ * Events as a test gives them, without the values of `hidden` fields: in place of each comes a pseudonym, the same one wherever
+ * the same value was, so that what deduplicates or joins by it does as before.
+ */
 export function sampleOf(
   taken: readonly TakenEvent[],
   sources: readonly SourceConfig[],
   hidden: readonly string[],
 ): Sample {
+  const pseudonyms = new Pseudonyms();
+  const hide = (event: JsonObject): JsonObject =>
+    hidden.reduce((of, field) => withPseudonym(of, field, pseudonyms), event);
   const events = taken.flatMap(({ text, encoding, origin }): GivenEvent[] => {
     const source = sourceOf(origin, sources);
-    const given = encoding === undefined && source !== undefined ? givenEvent(text, source, hidden) : undefined;
+    if (source === undefined || encoding !== undefined) return [];
+    const given = givenEvent(text, source, hidden.length === 0 ? undefined : hide);
     if (given === undefined) return [];
     return [{ ...(sources.length > 1 && { source: source?.source_id ?? "" }), ...given }];
   });
@@ -43,11 +51,15 @@ export function sampleOf(
  * Undefined where no test can give the event: a field has to be hidden and the text is no object, or a row of OTLP is
  * none.
  */
-function givenEvent(text: string, source: SourceConfig, hidden: readonly string[]): GivenEvent | undefined {
+function givenEvent(
+  text: string,
+  source: SourceConfig,
+  hide: ((event: JsonObject) => JsonObject) | undefined,
+): GivenEvent | undefined {
   const signal = signalOf(source);
   const value = objectIn(text);
-  if (value === undefined) return hidden.length === 0 && signal === undefined ? { text } : undefined;
-  const shown = hidden.reduce(withoutField, value);
+  if (value === undefined) return hide === undefined && signal === undefined ? { text } : undefined;
+  const shown = hide === undefined ? value : hide(value);
   return asGiven(signal === undefined ? shown : requestOfRow(signal, shown));
 }
 
@@ -58,7 +70,7 @@ function asGiven(value: unknown): GivenEvent {
   return isObject(plain) && writeExactly(plain) === spelled ? { event: plain } : { text: spelled };
 }
 
-function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+function objectIn(text: string): JsonObject | undefined {
   try {
     const value = parseExactly(text);
     return isObject(value) ? value : undefined;
@@ -68,24 +80,44 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 /** The name as one key, and its parts as keys within each other, as pipelines read it: whichever are there. */
-function withoutField(event: Readonly<Record<string, unknown>>, field: string): Readonly<Record<string, unknown>> {
+function withPseudonym(event: JsonObject, field: string, pseudonyms: Pseudonyms): JsonObject {
   const dots = [...field.matchAll(/\./g)].map(({ index }) => index);
-  const whole = Object.hasOwn(event, field) ? { ...event, [field]: inPlaceOf(event[field]) } : event;
+  const whole = Object.hasOwn(event, field) ? { ...event, [field]: pseudonyms.of(event[field]) } : event;
   return dots.reduce((of, dot) => {
     const [key, rest] = [field.slice(0, dot), field.slice(dot + 1)];
     const held = Object.hasOwn(of, key) ? of[key] : undefined;
-    return isObject(held) ? { ...of, [key]: withoutField(held, rest) } : of;
+    return isObject(held) ? { ...of, [key]: withPseudonym(held, rest, pseudonyms) } : of;
   }, whole);
 }
 
-/** A value of the same kind, so that what is wrong with the kind of a value stays wrong. */
-function inPlaceOf(value: unknown): unknown {
-  if (typeof value === "string") return "redacted";
-  if (typeof value === "number" || typeof value === "bigint") return 0;
-  if (typeof value === "boolean") return false;
-  if (Array.isArray(value)) return [];
-  return isObject(value) ? {} : null;
+/** What stands in place of values: numbered as they come, so that nothing of a value can be guessed from it. */
+class Pseudonyms {
+  readonly #numbers = new Map<string, number>();
+  #firstBoolean: boolean | undefined;
+
+  /** A value of the same kind, so that what is wrong with the kind of a value stays wrong. */
+  of(value: unknown): unknown {
+    if (typeof value === "string") return numeric.test(value) ? String(this.#number(value)) : this.#text(value);
+    if (typeof value === "number" || typeof value === "bigint") return this.#number(String(value));
+    if (typeof value === "boolean") return value !== (this.#firstBoolean ??= value);
+    if (Array.isArray(value)) return [];
+    return isObject(value) ? {} : null;
+  }
+
+  #text(value: string): string {
+    // Empty keys and columns are what they are by that.
+    return value === "" ? "" : `redacted-${this.#number(value)}`;
+  }
+
+  /** A number and its digits are the same value for a join. */
+  #number(value: string): number {
+    const number = this.#numbers.get(value) ?? this.#numbers.size + 1;
+    this.#numbers.set(value, number);
+    return number;
+  }
 }
+
+const numeric = /^-?\d+(?:\.\d+)?$/;
 
 function signalOf({ type }: SourceConfig): Signal | undefined {
   switch (type) {

@@ -34,11 +34,26 @@ test("hidden fields are found as pipelines find them, and get a value of their k
   };
   const letters = [letter(JSON.stringify(event)), letter("a@b.example")];
   const hidden = ["mail", "user.name", "user.first.name", "user.age", "tags", "none"];
-  const user = { name: "redacted", "first.name": "redacted", age: 0 };
+  const user = { name: "redacted-2", "first.name": "redacted-3", age: 4 };
   expect(sampleOf(eventsOf(letters), webhook, hidden)).toEqual({
-    events: [{ event: { mail: "redacted", user, "user.name": "redacted", tags: [], id: 7 } }],
+    events: [{ event: { mail: "redacted-1", user, "user.name": "redacted-2", tags: [], id: 7 } }],
     leftOut: 1,
   });
+});
+
+test("a hidden value has one pseudonym wherever it is, and another value another one", () => {
+  const events = [
+    { customer: 7000, mail: "a@b.example", paid: true, note: "" },
+    { customer: "7000", mail: "c@d.example", paid: false, note: null },
+    { customer: 8000, mail: "a@b.example", paid: true, note: "7000.5" },
+  ];
+  const letters = events.map((event) => letter(JSON.stringify(event)));
+  const shown = sampleOf(eventsOf(letters), webhook, ["customer", "mail", "paid", "note"]);
+  expect(shown.events).toEqual([
+    { event: { customer: 1, mail: "redacted-2", paid: false, note: "" } },
+    { event: { customer: "1", mail: "redacted-3", paid: true, note: null } },
+    { event: { customer: 4, mail: "redacted-2", paid: false, note: "5" } },
+  ]);
 });
 
 test("an event of one of several topics names its source", () => {
@@ -64,7 +79,7 @@ test("a row of OTLP is the export request that makes it, without the attributes 
     { text: JSON.stringify({ name: "checkout" }), origin: "traces" },
     { text: "no row", origin: "traces" },
   ];
-  const attributes = [attribute("user.mail", "redacted"), attribute("shop", "x")];
+  const attributes = [attribute("user.mail", "redacted-1"), attribute("shop", "x")];
   const record = { body: { stringValue: "paid" }, attributes };
   expect(sampleOf(taken, sources, ["attributes.user.mail"])).toEqual({
     events: [
