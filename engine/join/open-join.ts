@@ -25,14 +25,16 @@ export interface OpenJoinOptions {
   /** The most memory of its index, and the most that its files may take, in bytes. */
   limits: { memory: number; storage: number };
   telemetry: Telemetry;
+  /** What it holds is reported at most so often, in milliseconds; with 0 at each step. */
+  reportEvery?: number | undefined;
 }
 
 /** Rows that wait for the table: beyond these no event of the sides is read. */
 const mostWaiting = 500_000;
 /** While no event comes, windows are ended so often, in milliseconds. */
 const idleEvery = 5_000;
-/** What it holds is reported at most so often, in milliseconds. */
-const reportEvery = 500;
+/** What it holds is reported at most so often, in milliseconds, where nothing else is said. */
+const defaultReportEvery = 500;
 
 /**
  * The join of a pipeline while that runs: opened with the first call that needs it, and again after a failure of the disk.
@@ -176,7 +178,9 @@ export class OpenJoin {
   }
 
   #reportSoon(): void {
-    this.#reporting ??= setTimeout(() => this.#report(), reportEvery).unref();
+    const { reportEvery = defaultReportEvery } = this.#options;
+    if (reportEvery === 0) this.#report();
+    else this.#reporting ??= setTimeout(() => this.#report(), reportEvery).unref();
   }
 
   #report(): void {

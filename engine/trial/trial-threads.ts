@@ -35,6 +35,8 @@ export class TrialThreads {
       disk: systemDisk,
       clockOf: (pipeline_id) => this.#clock(pipeline_id),
       sourceOf: (spec) => this.#source(spec),
+      // What becomes of an event is known when that is settled.
+      reportEvery: 0,
     });
 
   /** Begins the trial of a pipeline at `begin`, in milliseconds since the epoch. Call it before the pipeline is created. */

@@ -33,6 +33,8 @@ export interface ThreadMachine {
   clockOf?: (pipeline_id: string) => Pick<BatchClockOptions, "wall" | "monotonic">;
   /** What a pipeline reads in place of its own source; undefined where it reads that. */
   sourceOf?: (spec: PipelineSpec) => Source | undefined;
+  /** What joins hold is reported at most so often, in milliseconds: every 500 where nothing is said, with 0 at each step. */
+  reportEvery?: number;
 }
 
 /**

@@ -27,7 +27,7 @@ export function buildJoined(
   spec: PipelineSpec & Required<Pick<PipelineSpec, "join">>,
   options: PipelineOptions,
   compiling: (revision: number) => CompileOptions,
-  { disk }: Pick<ThreadMachine, "disk">,
+  { disk, reportEvery }: Pick<ThreadMachine, "disk" | "reportEvery">,
 ): JoinedPipelines {
   const { pipeline_id, config, revision, progress } = spec;
   const { journal, telemetry } = options;
@@ -43,6 +43,7 @@ export function buildJoined(
     now: () => options.clock.now(),
     limits: limitsOf(config),
     telemetry,
+    reportEvery,
   });
   const source = new JoinedSource({
     open: join.open,

@@ -19,6 +19,12 @@ export interface Outcome {
   rows?: readonly Row[];
   filtered: number;
   deduplicated: number;
+  /** Left events of a join that wait for their right one. */
+  waits?: number;
+  /** A right event that a join keeps for left ones, and that made no row yet. */
+  kept?: true;
+  /** Left events that came before, and whose window ended without a right one. */
+  unmatched?: number;
   dead_letters: readonly Letter[];
   refused?: Refusal;
 }
@@ -34,10 +40,14 @@ export interface Found {
 /** An outcome in a few words, such as `filtered` or `row {"id":1}`. */
 export function outcomeText(outcome: Outcome, json: (value: unknown) => string): string {
   const { written, rows, filtered, deduplicated, dead_letters, refused } = outcome;
+  const { waits = 0, kept = false, unmatched = 0 } = outcome;
   const parts = [
     ...(rows?.map((row) => `row ${json(row)}`) ?? (written === 0 ? [] : [counted(written, "row")])),
     ...(filtered === 0 ? [] : [filtered === 1 ? "filtered" : `${filtered} filtered`]),
     ...(deduplicated === 0 ? [] : [deduplicated === 1 ? "deduplicated" : `${deduplicated} deduplicated`]),
+    ...(waits === 0 ? [] : [waits === 1 ? "waits for its right event" : `${waits} wait for their right events`]),
+    ...(kept ? ["kept for left events"] : []),
+    ...(unmatched === 0 ? [] : [`${counted(unmatched, "earlier left event")} left unmatched`]),
     ...dead_letters.map(({ component, reason, error }) => `dead letter of ${component}, ${reason}: ${error}`),
     ...(refused === undefined ? [] : [`refused with ${refused.status}: ${refused.message}`]),
   ];

@@ -111,18 +111,27 @@ export class Trial {
   async #outcomeOf(index: number): Promise<Outcome> {
     const given = this.#test.events[index]!;
     const { pipeline_id } = this.#config;
-    const before = this.#engine.health(pipeline_id).counters;
+    const { counters: before, join: heldBefore } = this.#engine.health(pipeline_id);
     if (given.after !== undefined) this.#threads.pass(pipeline_id, durationMs(given.after));
     const bytes = Buffer.from(given.text ?? writeExactly(given.event));
-    const refused = await this.#give(this.#sourceOf(given.source, index), bytes);
+    const source = this.#sourceOf(given.source, index);
+    const refused = await this.#give(source, bytes);
     await this.#settled(index);
-    const { counters } = this.#engine.health(pipeline_id);
-    return {
+    const { counters, join } = this.#engine.health(pipeline_id);
+    const outcome = {
       written: counters.rows_written - before.rows_written,
       filtered: counters.events_filtered - before.events_filtered,
       deduplicated: counters.duplicates_dropped - before.duplicates_dropped,
       dead_letters: this.#newLetters(),
       ...(refused !== undefined && { refused }),
+    };
+    const unmatched = counters.left_unmatched - before.left_unmatched;
+    const waits = (join?.left?.events ?? 0) - (heldBefore?.left?.events ?? 0) + unmatched;
+    return {
+      ...outcome,
+      ...(waits > 0 && { waits }),
+      ...(source.source_id === this.#config.join?.right_source.source_id && isEmpty(outcome) && { kept: true }),
+      ...(unmatched > 0 && { unmatched }),
     };
   }
 
@@ -218,6 +227,10 @@ export class Trial {
       .replaceAll(this.#config.pipeline_id, pipeline_id)
       .replaceAll(new RegExp(`\\b${this.#database}\\b`, "g"), () => sink.connection_params.database);
   }
+}
+
+function isEmpty({ written, filtered, deduplicated, dead_letters, refused }: Outcome): boolean {
+  return written + filtered + deduplicated + dead_letters.length === 0 && refused === undefined;
 }
 
 function withNoRows(outcome: Outcome): Outcome {

@@ -252,6 +252,35 @@ test("an export request of OTLP is as many rows as it has records", { tags: ["re
   expect([code, out]).toEqual([0, expect.stringContaining("passed otlp/app-logs.test.json:1: records")]);
 });
 
+const order = (order_id: string, customer_id: number) => {
+  return { source: "orders", event: { order_id, customer_id, amount: 1, ordered_at: "2026-01-01T00:00:00Z" } };
+};
+const customer = (id: string) => ({ source: "customers", event: { id, name: "Ann", address: { country: "DE" } } });
+
+test(
+  "what becomes of the events of a join is said too: they wait, are kept, or left unmatched",
+  { tags: ["rest"] },
+  async () => {
+    await mkdir(join(folder, "joined"));
+    const name = "orders-with-customers";
+    await cp(`examples/join/pipelines/${name}.yaml`, join(folder, `joined/${name}.yaml`));
+    const events = [order("a", 7), customer("7"), customer("8"), order("b", 9), { ...customer("9"), after: "2h" }];
+    await put(
+      `joined/${name}.test.json`,
+      JSON.stringify({ tests: [{ name: "joined", events, expect: { rows: [] } }] }),
+    );
+    const { out } = await run("test", "joined");
+    const said = [...out.matchAll(/^ {4}\d \{.*\}: (.*)$/gm)].map(([, what]) => what);
+    expect(said).toEqual([
+      "waits for its right event",
+      expect.stringMatching(/^row \{"order_id":"a",/),
+      "kept for left events",
+      "waits for its right event",
+      "kept for left events; 1 earlier left event left unmatched",
+    ]);
+  },
+);
+
 describe("what cannot be run", () => {
   test("is a failed test, and the others run", async () => {
     await put("bad/orders.yaml", webhook);
