@@ -3,7 +3,7 @@ import { dump } from "js-yaml";
 import type { PipelineHealth } from "../../../engine/index.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import type { PipelineRecord } from "../../api/routes.ts";
-import { printPlan } from "../../plan/render/index.ts";
+import { printChange, reasonText } from "../../plan/render/index.ts";
 import type { PipelineStatus, ReconcileSnapshot, TimedCondition } from "../../status/status.ts";
 import { type ControlClient, daemonOf, pipelineUrl, RefusedError } from "../control/client.ts";
 import { documentOf, type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
@@ -181,12 +181,13 @@ function short(revision = ""): string {
   return revision.replace(/(?<=:)[0-9a-f]{13,}$/, (digits) => digits.slice(0, shownDigits));
 }
 
-/** A line for each condition. */
+/** A line for each condition. What an earlier one says is not said again. */
 export function conditionFacts(conditions: readonly TimedCondition[]): [string, string][] {
-  return conditions.map(({ type, status, reason, message, lastTransitionTime }) => [
-    type,
-    `${status}, ${reason} since ${lastTransitionTime}${message === "" ? "" : `: ${message}`}`,
-  ]);
+  return conditions.map(({ type, status, reason, message, lastTransitionTime }, index) => {
+    const earlier = message !== "" && conditions.slice(0, index).find((one) => one.message === message);
+    const said = earlier ? `, as ${earlier.type} says` : message === "" ? "" : `: ${message}`;
+    return [type, `${status}, ${reason} since ${lastTransitionTime}${said}`];
+  });
 }
 
 function statusLines(one: PipelineStatus, health: PipelineHealth | undefined): string[] {
@@ -202,5 +203,8 @@ function statusLines(one: PipelineStatus, health: PipelineHealth | undefined): s
   ]).split("\n");
   const isHeldBack = change.cause === "Suspended" && change.fields.length > 0;
   const isPending = isHeldBack || (change.kind !== "no-op" && outcome?.result !== "applied");
-  return isPending ? [...lines, "what the file asks for:", ...printPlan({ changes: [change] }).split("\n")] : lines;
+  if (!isPending) return lines;
+  const isReasonSaid = conditions.some(({ message }) => message.endsWith(reasonText(change.why)));
+  const asked = printChange(change, isReasonSaid);
+  return asked === "" ? lines : [...lines, "what the file asks for:", ...asked.split("\n")];
 }

@@ -5,7 +5,7 @@ import { cautionText, reasonText } from "./reasons.ts";
 export { costText, tableText } from "./costs.ts";
 export { hindranceText } from "./ending.ts";
 export { lossText } from "./losses.ts";
-export { fieldLines, printPlan, summary } from "./print.ts";
+export { fieldLines, printChange, printPlan, summary } from "./print.ts";
 export { cautionText, reasonText, suspensionText } from "./reasons.ts";
 
 /** A change with its sentences, as the API shows it. */

@@ -13,6 +13,12 @@ export function printPlan(plan: Plan): string {
   return [...lines, summary(plan)].map(safe).join("\n");
 }
 
+/** One change as text, of which the reason may have been said before. */
+export function printChange(change: Change, isReasonSaid: boolean): string {
+  const lines = isReasonSaid ? details(change) : [headline(change, 0), ...details(change)];
+  return lines.map(safe).join("\n");
+}
+
 /** Such as `1 create, 2 update, 1 refuse, 4 unchanged`. */
 export function summary(plan: Plan): string {
   const counts = new Map<ChangeKind, number>();

@@ -192,7 +192,7 @@ describe("for people", () => {
     const { out } = await sluice("get", "refused");
     expect(out).toMatch(/^# Ready: +False, ImmutableField since .*x{200}\\u001b\[2J$/m);
     expect(out).toContain("\n# what the file asks for:\n# refused  refuse");
-    expect(out).toContain("\n#     resources.nats.stream.max_bytes\n#       - 0\n#       + 64Mi\n");
+    expect(out).toContain("\n#     resources.nats.stream.max_bytes\n#       - 0\n#       + 64Mi");
     for (const line of out.split("\n")) expect(line).toMatch(/^#/);
   });
 
