@@ -137,7 +137,10 @@ function fromEnv(taken: Setting[], env: SettingOrigins["env"]): Layer {
 
 const prefix = "SLUICE_";
 
-/** Variables that are named almost like that of a setting, which then keeps another value. */
+/** What the Action and examples read, and what Kubernetes sets for a service that is called sluice. */
+const ofOthers = /^(?:PACKAGE|COMMENT_TOKEN|TOKEN|(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT|PORT)(?:_\w+)?)$/;
+
+/** Variables that look like that of a setting, which then keeps another value. */
 export function misspeltVariables(env: SettingOrigins["env"]): string[] {
   const variables = [configVariable, ...settings.map(({ variable }) => variable)];
   const known = new Set(variables.map((name) => name.slice(prefix.length)));
@@ -146,8 +149,9 @@ export function misspeltVariables(env: SettingOrigins["env"]): string[] {
     // Secrets are named as people like.
     if (!variable.startsWith(prefix) || name.startsWith("SECRET_") || known.has(name)) return [];
     const meant = nearest(name, known);
-    const text = `${variable} is the variable of no setting, and is not read: did you mean ${prefix}${meant}?`;
-    return meant === undefined ? [] : [text];
+    const what = `${variable} is the variable of no setting`;
+    if (meant !== undefined) return [`${what}, and is not read: did you mean ${prefix}${meant}?`];
+    return ofOthers.test(name) ? [] : [`${what}, and is read only where a pipeline refers to it`];
   });
 }
 

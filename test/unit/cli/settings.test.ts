@@ -281,6 +281,12 @@ test.each([
   ]);
 });
 
+test("a variable that is like none of a setting is told as well", () => {
+  expect(misspeltVariables({ SLUICE_LISTEN_ADDRESS_OF_API: "1" })).toEqual([
+    "SLUICE_LISTEN_ADDRESS_OF_API is the variable of no setting, and is read only where a pipeline refers to it",
+  ]);
+});
+
 test("variables of settings, of secrets and of others are none that are misspelt", () => {
   const names = [
     "SLUICE_INTERVAL",
@@ -288,6 +294,10 @@ test("variables of settings, of secrets and of others are none that are misspelt
     "SLUICE_SECRET_REPO",
     "SLUICE_PACKAGE",
     "SLUICE_COMMENT_TOKEN",
+    "SLUICE_SERVICE_HOST",
+    "SLUICE_PORT",
+    "SLUICE_PORT_8080_TCP_ADDR",
+    "SLUICE_API_SERVICE_PORT_HTTP",
     "INTERVALL",
   ];
   expect(misspeltVariables(Object.fromEntries(names.map((name) => [name, "1"])))).toEqual([]);
