@@ -4,6 +4,7 @@ import type { Disk } from "./core/disk.ts";
 import type { EngineError } from "./core/errors.ts";
 import type { TableStore } from "./core/store.ts";
 import { type EmbeddedServer, LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
+import { processRoom } from "./peers/answer-room.ts";
 import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
 import { compactStore, rewriteStore } from "./state/compaction.ts";
 import { ThreadHold } from "./flow/thread-hold.ts";
@@ -57,10 +58,10 @@ function spawnThread(): WorkerLike {
   return withHold((options) => new Worker(entryPoint("thread"), options));
 }
 
-/** A thread that notes which of its pipelines keeps it from all others. */
+/** A thread that notes which of its pipelines keeps it from all others, and shares the room for answers. */
 export function withHold(start: (options: { workerData: object }) => Worker): WorkerLike {
   const hold = new SharedArrayBuffer(ThreadHold.bytes);
-  return Object.assign(start({ workerData: { hold } }), { hold: new ThreadHold(hold) });
+  return Object.assign(start({ workerData: { hold, room: processRoom() } }), { hold: new ThreadHold(hold) });
 }
 
 /** Earlier formats of a data dir have a store whose list of free pages this version of LMDB cannot read. */

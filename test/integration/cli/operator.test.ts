@@ -270,10 +270,10 @@ describe("sluice suspend and resume", () => {
     const waiting = await sluice("reconcile", "--wait");
     expect(waiting.code).toBe(1);
     expect(waiting.out).toMatch(/\norders: Suspended: suspended by ada .*; what waits for that: transforms/);
-    const { out } = await sluice("get", "orders");
-    expect(out).toMatch(/# what the file asks for:\n# {5}transforms.*expression/);
+    const shown = (await sluice("get", "orders")).out;
+    expect(shown).toMatch(/# what the file asks for:\n# {5}transforms.*expression/);
     // What Ready says is not said again.
-    expect(out.match(/what waits for that/g)).toHaveLength(1);
+    expect(shown.match(/what waits for that/g)).toHaveLength(1);
     expect(world.engine.calls.slice(2)).toEqual(["rename sales-eu"]);
     await stop();
     await start();

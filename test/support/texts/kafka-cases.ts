@@ -1,7 +1,8 @@
 import { TargetPolicy, targetNotAllowed } from "../../../engine/peers/targets.ts";
 import { noLeader, noReplica } from "../../../engine/sources/kafka/brokers/leaders.ts";
 import { brokerError } from "../../../engine/sources/kafka/brokers/requests.ts";
-import { Answers, longestOfLogin } from "../../../engine/sources/kafka/brokers/answers.ts";
+import { AnswerRoom } from "../../../engine/peers/answer-room.ts";
+import { Answers, longestOfLogin, noRoom } from "../../../engine/sources/kafka/brokers/answers.ts";
 import {
   mismatch,
   SourceFailures,
@@ -113,13 +114,14 @@ export const sources: PauseSection = {
     ),
     source("something else than a broker answers at the port", "fetch", () =>
       thrownBy(() =>
-        new Answers().read(
+        new Answers(new AnswerRoom()).read(
           Buffer.from("HTTP/1.1 400 Bad Request"),
           { shortest: 4, longest: longestOfLogin },
           () => undefined,
         ),
       ),
     ),
+    source("long answers of the brokers of other pipelines take the memory for such", "fetch", () => noRoom(2 ** 26)),
     source("the group to adopt has members", "offsets", () => adopting({ members: [loader, loader] })),
     source("the group to adopt has a member that cannot be read", "offsets", () =>
       adopting({ unreadable: "the broker does not describe the group" }),

@@ -6,6 +6,9 @@ import { afterEach, expect, test, vi } from "vitest";
 import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
 import { patchKafkajs } from "../../../engine/sources/kafka/brokers/kafkajs-patches.ts";
+import { socketsWithin } from "../../../engine/sources/kafka/brokers/sockets.ts";
+import { AnswerRoom } from "../../../engine/peers/answer-room.ts";
+import { TargetPolicy } from "../../../engine/peers/targets.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { keptLog } from "../../support/engine.ts";
 
@@ -15,10 +18,10 @@ let closed = 0;
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
 /** Answers every request with these bytes; resolves with the port. */
-async function answering(bytes: Buffer): Promise<number> {
+async function answering(bytes: Buffer | ((request: Buffer) => Buffer)): Promise<number> {
   closed = 0;
   server = createServer((socket) => {
-    socket.on("data", () => socket.write(bytes));
+    socket.on("data", (request) => socket.write(typeof bytes === "function" ? bytes(request) : bytes));
     socket.on("error", () => undefined).on("close", () => (closed += 1));
   });
   server.listen(0, "127.0.0.1");
@@ -65,6 +68,9 @@ test.each([
 );
 
 interface TestedConnection {
+  /** Those of requests that the broker knows. */
+  versions: object | null;
+  disconnect(): Promise<unknown>;
   connect(): Promise<boolean>;
   isConnected(): boolean;
   send(request: object): Promise<unknown>;
@@ -72,6 +78,12 @@ interface TestedConnection {
 
 const socketFactory = ({ host, port, onConnect }: { host: string; port: number; onConnect: () => void }): Socket =>
   connect({ host, port }, onConnect);
+
+const request = { apiKey: 3, apiVersion: 6, apiName: "Metadata", encode: () => Promise.resolve(new Encoder()) };
+const response = {
+  decode: (payload: Buffer) => Promise.resolve(payload.length),
+  parse: (length: number) => Promise.resolve(length),
+};
 
 test("a length that is too large ends the connection with the answer that is late, not with each one after it", async () => {
   patchKafkajs();
@@ -83,9 +95,51 @@ test("a length that is too large ends the connection with the answer that is lat
     socketFactory,
   });
   await connection.connect();
-  const request = { apiKey: 3, apiVersion: 6, apiName: "Metadata", encode: () => Promise.resolve(new Encoder()) };
-  const response = { decode: () => Promise.resolve({}), parse: () => Promise.resolve({}) };
   await expect(connection.send({ request, response })).rejects.toThrow("timed out");
   await expect.poll(() => closed).toBe(1);
   expect(connection.isConnected()).toBe(false);
+});
+
+test("a long answer waits while those of other clients take the memory for such", async () => {
+  patchKafkajs();
+  const logger = { namespace: () => logger, debug: vi.fn<() => void>(), error: vi.fn<() => void>() };
+  const length = 20 * 1024 * 1024;
+  const port = await answering((request) => {
+    return Buffer.concat([int32(length + 4), request.subarray(8, 12), Buffer.alloc(length)]);
+  });
+  // It says that it sends much, and sends nothing.
+  const open: Socket[] = [];
+  const greedy = createServer((socket) => {
+    open.push(socket);
+    socket.on("error", () => undefined).on("data", () => socket.write(int32(250 * 1024 * 1024)));
+  });
+  greedy.listen(0, "127.0.0.1");
+  await once(greedy, "listening");
+  const connected = async (to: number): Promise<TestedConnection> => {
+    const options = { host: "127.0.0.1", port: to, logger, requestTimeout: 60_000, connectionTimeout: 5_000 };
+    const connection = new (KafkaConnection as unknown as new (of: object) => TestedConnection)({
+      ...options,
+      socketFactory: socketsWithin(new TargetPolicy()),
+    });
+    await connection.connect();
+    connection.versions = {};
+    return connection;
+  };
+  const [theirs, ours] = [await connected((greedy.address() as AddressInfo).port), await connected(port)];
+  const never = theirs.send({ request, response }).catch(String);
+  const isTaken = (): boolean => {
+    const give = new AnswerRoom().take(length);
+    give?.();
+    return give === undefined;
+  };
+  await expect.poll(isTaken).toBe(true);
+  let answer: unknown;
+  void ours.send({ request, response }).then((found) => (answer = found));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(answer).toBeUndefined();
+  for (const socket of open) socket.destroy();
+  await expect.poll(() => answer, { timeout: 10_000 }).toBe(length);
+  expect(await never).toMatch(/closed/i);
+  await ours.disconnect();
+  await new Promise((resolve) => greedy.close(resolve));
 });

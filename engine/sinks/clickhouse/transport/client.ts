@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { brotliDecompress, constants, gunzip, gzip, inflate } from "node:zlib";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient } from "@clickhouse/client";
+import { type AnswerRoom, shortAnswer } from "../../../peers/answer-room.ts";
 import { agentWithin } from "../../../peers/agent.ts";
 import type { TargetPolicy } from "../../../peers/targets.ts";
 import { withTimeLimit } from "../../../flow/time-limit.ts";
@@ -104,15 +105,28 @@ export async function bodyOf(
  * The whole answer, as text. Throws an Error for an answer that is cut off, far too large, or in an encoding that is
  * not supported: none was requested.
  */
-export async function readAnswer(stream: Readable, encoding = "identity"): Promise<string> {
+export async function readAnswer(stream: Readable, room: AnswerRoom, encoding = "identity"): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of stream) {
-    size += (chunk as Buffer).length;
-    if (size > largestAnswer) throw new Error(`the answer is longer than ${largestAnswer} bytes`);
-    chunks.push(chunk as Buffer);
+  let giveBack: (() => void) | undefined;
+  try {
+    for await (const chunk of stream) {
+      size += (chunk as Buffer).length;
+      if (size > largestAnswer) throw new Error(`the answer is longer than ${largestAnswer} bytes`);
+      if (size > shortAnswer && giveBack === undefined) {
+        // How long it will be is not known.
+        giveBack = room.take(largestAnswer);
+        if (giveBack === undefined) throw new Error("there is no room for a long answer: those of others take it");
+      }
+      chunks.push(chunk as Buffer);
+    }
+    return await decoded(Buffer.concat(chunks), encoding);
+  } finally {
+    giveBack?.();
   }
-  const bytes = Buffer.concat(chunks);
+}
+
+async function decoded(bytes: Buffer, encoding: string): Promise<string> {
   if (encoding === "identity" || bytes.length === 0) return bytes.toString("utf8");
   const decode = decoders.get(encoding);
   if (decode === undefined) throw new Error(`the answer has the encoding ${encoding.slice(0, 32)}: expected none`);

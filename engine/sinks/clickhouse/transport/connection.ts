@@ -6,6 +6,7 @@ import { isIP } from "node:net";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { readHost } from "../../../../schemas/addresses/host.ts";
 import type { SinkConnection } from "../../../../schemas/pipeline.ts";
+import { AnswerRoom } from "../../../peers/answer-room.ts";
 import { type Hide, hiding } from "../../../peers/hidden-secrets.ts";
 import { isNear, TargetPolicy, type TargetRules } from "../../../peers/targets.ts";
 import { agentFor, bodyOf, clientFor, isAnswering, readAnswer, type Target } from "./client.ts";
@@ -57,6 +58,7 @@ export class Connection {
   readonly #agent: Agent | undefined;
   readonly #policy: TargetPolicy;
   readonly #requests = new SentRequests();
+  readonly #room = new AnswerRoom();
   #compressed: Promise<boolean> | undefined;
   #client: { target: Target; client: ClickHouseClient; agent: Agent } | undefined;
   #hide: Hide;
@@ -142,7 +144,11 @@ export class Connection {
           ...(body === undefined ? {} : await bodyOf(body, await this.#compresses())),
         });
         const headers = answer.response_headers;
-        const text = await readAnswer(addAbortSignal(signal, answer.stream), headers["content-encoding"]?.toString());
+        const text = await readAnswer(
+          addAbortSignal(signal, answer.stream),
+          this.#room,
+          headers["content-encoding"]?.toString(),
+        );
         return { queryId, status: answer.http_status_code ?? 0, headers, text };
       } catch (error) {
         const { mayHaveArrived } = sent;

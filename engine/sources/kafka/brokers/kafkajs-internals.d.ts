@@ -46,10 +46,13 @@ declare module "kafkajs/src/protocol/encoder.js" {
 /** The parts of its connections that are patched here. */
 declare module "kafkajs/src/network/connection.js" {
   import type { Socket } from "node:net";
+  import type { ISocketFactory } from "kafkajs";
   import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 
   export default class Connection {
     socket: Socket | undefined;
+    /** Of the client, which all its connections have. */
+    socketFactory: ISocketFactory;
     /** What takes the answers of a login; null where none is under way. */
     authHandlers: { onSuccess(bytes: Buffer): void } | null;
     /** Whether these answers begin with their length. */

@@ -1,10 +1,11 @@
-import type { Kafka } from "kafkajs";
+import type { ISocketFactory, Kafka } from "kafkajs";
 import type Broker from "kafkajs/src/broker/index.js";
 import type Connection from "kafkajs/src/network/connection.js";
 import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 import type { SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
 import { type BrokerAddress, readBrokerAddress } from "../../../../schemas/addresses/broker-address.ts";
-import { Answers, longestAnswer, longestOfLogin } from "./answers.ts";
+import { AnswerRoom } from "../../../peers/answer-room.ts";
+import { Answers, longestAnswer, longestOfLogin, lookForRoom, noRoom, waitForRoom } from "./answers.ts";
 import { mismatch } from "./failures.ts";
 import { kafkajs } from "./kafkajs.ts";
 
@@ -61,6 +62,9 @@ function addressOf(broker: string): BrokerAddress {
 /** The answers that connections receive. */
 const answersOf = new WeakMap<Connection, Answers>();
 
+/** The room for answers of each client, whose connections have one factory of sockets. */
+const rooms = new WeakMap<ISocketFactory, AnswerRoom>();
+
 /** How many answers each connection has received since it was made. */
 const answered = new WeakMap<Connection, number>();
 
@@ -79,6 +83,7 @@ function forgetPartsOfAnswers(): void {
     if (!this.isConnected()) {
       // Bytes that the previous connection still delivers belong to requests that were given up.
       if (this.socket?.connecting === false) this.socket.removeAllListeners("data");
+      answersOf.get(this)?.drop();
       answersOf.delete(this);
       answered.delete(this);
     }
@@ -107,14 +112,55 @@ function takeAnswers(connection: Connection, data: Buffer): void {
     authHandlers.onSuccess(Buffer.from(data));
     return;
   }
-  const answers = answersOf.get(connection) ?? new Answers();
+  const answers = answersOf.get(connection) ?? beginAnswers(connection);
+  receive(connection, answers, (...of) => answers.read(data, ...of));
+  if (answers.waiting !== undefined) waitUntilRoom(connection, answers);
+}
+
+function beginAnswers(connection: Connection): Answers {
+  const { socket, socketFactory } = connection;
+  const room = rooms.get(socketFactory) ?? new AnswerRoom();
+  rooms.set(socketFactory, room);
+  const answers = new Answers(room);
   answersOf.set(connection, answers);
+  socket?.once("close", () => answers.drop());
+  return answers;
+}
+
+/** Receives nothing more until there is room for an answer; ends the connection where there is none for long. */
+function waitUntilRoom(connection: Connection, answers: Answers): void {
+  const { socket } = connection;
+  socket?.pause();
+  const end = performance.now() + waitForRoom;
+  const look = (): void => {
+    const { waiting } = answers;
+    if (waiting === undefined || socket?.destroyed !== false) return;
+    if (performance.now() > end) {
+      socket.destroy(noRoom(waiting));
+      return;
+    }
+    try {
+      receive(connection, answers, (...of) => answers.goOn(...of));
+    } catch (error) {
+      socket.destroy(error as Error);
+      return;
+    }
+    if (answers.waiting === undefined) socket.resume();
+    else setTimeout(look, lookForRoom).unref();
+  };
+  setTimeout(look, lookForRoom).unref();
+}
+
+type Reading = (...of: [lengths: { shortest: number; longest: number }, take: (answer: Buffer) => void]) => void;
+
+function receive(connection: Connection, answers: Answers, read: Reading): void {
+  const { authHandlers } = connection;
   // An answer to a login may be empty; any other begins with the number of its request.
   const lengths = {
     shortest: authHandlers === null ? lengthBytes : 0,
     longest: isBeforeLogin(connection) ? longestOfLogin : longestAnswer,
   };
-  answers.read(data, lengths, (answer) => {
+  read(lengths, (answer) => {
     answered.set(connection, (answered.get(connection) ?? 0) + 1);
     if (connection.authHandlers !== null) {
       connection.authHandlers.onSuccess(answer);
