@@ -164,6 +164,11 @@ export class JoinLog {
     return this.#rows.next - 1;
   }
 
+  /** The newest row that was not dropped. */
+  get newestRow(): number {
+    return this.#rows.newest;
+  }
+
   /** Rows that are not settled. */
   get unsettledRows(): number {
     return this.#rows.count;

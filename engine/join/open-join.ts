@@ -124,9 +124,9 @@ export class OpenJoin {
     });
   }
 
-  /** The newest row; 0 before the first, and before the join is open. */
-  get lastRow(): number {
-    return this.#join?.lastRow ?? 0;
+  /** The newest row that was not dropped; 0 before the first, and before the join is open. */
+  get newestRow(): number {
+    return this.#join?.newestRow ?? 0;
   }
 
   async close(): Promise<void> {

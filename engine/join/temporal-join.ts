@@ -117,6 +117,11 @@ export class TemporalJoin {
     return this.#log.lastRow;
   }
 
+  /** The newest row that was not dropped. */
+  get newestRow(): number {
+    return this.#log.newestRow;
+  }
+
   /** Rows that are not in the table yet. */
   get waitingRows(): number {
     return this.#log.unsettledRows;

@@ -44,6 +44,12 @@ export class UnsettledRows {
     return this.#next;
   }
 
+  /** The newest row that was not dropped. */
+  get newest(): number {
+    const last = this.#parts.at(-1);
+    return last === undefined ? this.#settled : last.first + last.count - 1;
+  }
+
   get count(): number {
     return this.#parts.reduce((sum, { first, count }) => sum + count - Math.max(0, this.#settled - first + 1), 0);
   }

@@ -67,7 +67,7 @@ export function buildJoined(
       journal: {
         ...journalOf(journal, isOfSides),
         commit: async (record, released) => {
-          await journal.commit({ ...record, joined: join.lastRow }, released);
+          await journal.commit({ ...record, joined: join.newestRow }, released);
           join.committed(record);
         },
         giveUp: async (record) => {

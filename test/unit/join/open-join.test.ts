@@ -150,6 +150,17 @@ test("what is dropped for a terminated pipeline does not come back, and rows go 
   expect((await other.open()).lastRow).toBe(3);
 });
 
+test("a row that was dropped is none that waits", async () => {
+  const one = open();
+  await step(one, 1, 0, ["right", "x", { b: 1 }], ["left", "x", { a: 1 }], ["left", "x", { a: 2 }]);
+  expect(one.newestRow).toBe(2);
+  await one.close();
+  await dropJoin(systemDisk, folder, 1);
+  const other = open({ settled: 1 });
+  await other.open();
+  expect([other.newestRow, (await other.open()).waitingRows]).toEqual([1, 0]);
+});
+
 test("where the last rows were dropped, the next ones are waited for, and read", async () => {
   const one = open();
   await step(one, 1, 0, ["left", "x", { a: 1 }], ["left", "x", { a: 2 }], ["right", "x", { b: 1 }]);

@@ -423,6 +423,27 @@ describe("a log that ends before what is to be read next", () => {
     expect(classes()).not.toContain("owner");
   });
 
+  test.each(["skip", "pause"] as const)(
+    "behind what was read loses nothing that was read, nor passes anything over (on_lost: %s)",
+    async (on_lost) => {
+      group.high = 2000;
+      const { positions: before } = start();
+      before.learn(cluster);
+      // A fetch was ahead of what was handed out.
+      await before.noteCut(feedOf(0), 60);
+      const { opening, positions } = start({ on_lost });
+      await opening.run(signals);
+      expect([positions.next(feedOf(0)), positions.cut(feedOf(0)), skippedAt()]).toEqual([50, undefined, []]);
+      expect(classes()).not.toContain("lost");
+      // As long as what was fetched may be handed out, it counts.
+      await positions.noteCut(feedOf(0), 60);
+      await opening.checkRange(signals, { isRunning: true });
+      expect(positions.cut(feedOf(0))).toEqual({ end: 60, next: 50 });
+      await opening.checkRange(signals, { only: feedOf(0), isRunning: true });
+      expect(start().positions.cut(feedOf(0))).toBeUndefined();
+    },
+  );
+
   test("holds no more what a pending batch has read behind its end, however far it has grown", async () => {
     await journal.place(pipeline_id, { [feedOf(0)]: 29 });
     await prepared(1, [rangeOf(0, 30, 49)]);

@@ -21,7 +21,7 @@ afterEach(() => new Promise((resolve) => server.close(resolve)));
 async function answering(bytes: Buffer | ((request: Buffer) => Buffer)): Promise<number> {
   closed = 0;
   server = createServer((socket) => {
-    socket.on("data", (request) => socket.write(typeof bytes === "function" ? bytes(request) : bytes));
+    socket.on("data", (asked) => socket.write(typeof bytes === "function" ? bytes(asked) : bytes));
     socket.on("error", () => undefined).on("close", () => (closed += 1));
   });
   server.listen(0, "127.0.0.1");
@@ -104,8 +104,8 @@ test("a long answer waits while those of other clients take the memory for such"
   patchKafkajs();
   const logger = { namespace: () => logger, debug: vi.fn<() => void>(), error: vi.fn<() => void>() };
   const length = 20 * 1024 * 1024;
-  const port = await answering((request) => {
-    return Buffer.concat([int32(length + 4), request.subarray(8, 12), Buffer.alloc(length)]);
+  const port = await answering((asked) => {
+    return Buffer.concat([int32(length + 4), asked.subarray(8, 12), Buffer.alloc(length)]);
   });
   // It says that it sends much, and sends nothing.
   const open: Socket[] = [];

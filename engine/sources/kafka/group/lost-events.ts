@@ -115,7 +115,10 @@ export class LostEvents {
     isSure: boolean;
   }): Promise<{ kind: "none" } | { kind: "lost"; texts: string[] } | { kind: "placed"; isMove: boolean }> {
     const state = await this.#brokers.read();
-    const [lost, ...others] = allLost(state, this.#positions, await this.#brokers.divergences(only), only);
+    const divergences = await this.#brokers.divergences(only);
+    // While others are read, what was fetched beyond a cut may be handed out yet.
+    if (only !== undefined || !isRunning) await this.#forgetUnreadCuts(state, divergences, only);
+    const [lost, ...others] = allLost(state, this.#positions, divergences, only);
     if (lost === undefined) return { kind: "none" };
     // A broker that lags, or became leader just now, may report outdated offsets for a moment.
     const isLost = isSure || lost.kind === "removed";
@@ -126,6 +129,23 @@ export class LostEvents {
       return { kind: "lost", texts: [lost, ...others].map(lostText) };
     }
     return { kind: "placed", isMove: await this.#goOn(lost, placed, isRunning) };
+  }
+
+  /**
+   * A fetch reads ahead of what is handed out, and notes where the log was cut. Where the pipeline stopped or died before it
+   * read that far, nothing that it has read is gone: reading goes on where it was, and passes nothing over.
+   */
+  async #forgetUnreadCuts(
+    { partitions }: GroupState,
+    divergences: ReadonlyMap<Feed, number | Error>,
+    only?: Feed,
+  ): Promise<void> {
+    for (const { feed, ends } of partitions) {
+      const [cut, next] = [this.#positions.cut(feed), this.#positions.next(feed)];
+      if (cut === undefined || next === undefined || (only !== undefined && feed !== only)) continue;
+      const isThere = ends !== undefined && next <= ends.high && !divergences.has(feed);
+      if (isThere && next <= cut.end) await this.#positions.forgetCut(feed);
+    }
   }
 
   /** Whether no batch in flight would set a partition back to its old offset. */
@@ -190,7 +210,7 @@ function allLost(
     // What nobody says now is not lost.
     if (next === undefined || ends === undefined || parted instanceof Error) continue;
     const { low, high } = ends;
-    if (cut !== undefined || parted !== undefined || next > high) {
+    if ((cut !== undefined && cut.end < next) || parted !== undefined || next > high) {
       const end = Math.min(high, cut?.end ?? Infinity, parted ?? Infinity);
       lost.push({ kind: "cut", feed, next, low, end });
     } else if (next < low) lost.push({ kind: "removed", feed, next, low, end: high });

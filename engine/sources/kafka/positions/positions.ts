@@ -191,6 +191,13 @@ export class KafkaPositions {
     this.#cutLogs = cutLogs;
   }
 
+  /** A cut is none of what was read: that ends before it, and what follows there was never handed out. */
+  async forgetCut(feed: Feed): Promise<void> {
+    const cutLogs = without(this.#cutLogs, [feed]);
+    await this.#journal.place(this.#pipeline_id, {}, { notes: this.#notes({ cutLogs }) });
+    this.#cutLogs = cutLogs;
+  }
+
   /**
    * The offset up to which a partition had been read before its log was cut and reading went back; undefined where it
    * did not.

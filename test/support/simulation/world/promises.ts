@@ -40,6 +40,7 @@ export interface Outcome {
 }
 
 const uncertain = "Batch may already be in the table, and the table may no longer drop a repeated insert.";
+export const eventsGone = "Events of a pending batch are gone from the source; the batch goes on without them.";
 const withoutView = "Batch was written to the table, but not to a materialized view that fails.";
 
 /**
@@ -55,7 +56,10 @@ export function breaches(outcome: Outcome): Verdict {
   const { sent, shape } = outcome;
   const rows = counted(outcome.rows.map(({ id }) => id));
   const letters = counted(outcome.letters);
-  const keys = new Set(sent.filter(({ id }) => rows.has(id)).map(({ key }) => key));
+  // What it repeats may be gone from its topic, of a batch that may be in the table without it or with it.
+  const hasGone = (outcome.said.get(eventsGone) ?? 0) > 0;
+  const isOriginal = ({ id, mayBeLost }: SentEvent): boolean => rows.has(id) || (hasGone && mayBeLost === true);
+  const keys = new Set(sent.filter(isOriginal).map(({ key }) => key));
   const partnersOf = partnersByKey(sent);
   const found = sent.flatMap((event) => {
     const there = { rows: rows.get(event.id) ?? 0, letters: letters.get(event.id) ?? 0 };

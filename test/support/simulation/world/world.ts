@@ -21,7 +21,7 @@ import {
   type PipelineFile,
   type PipelineShape,
 } from "./pipelines.ts";
-import { breaches, type Outcome } from "./promises.ts";
+import { breaches, type Outcome, eventsGone } from "./promises.ts";
 import { SimulatedRepository, SluiceProcess } from "./sluice.ts";
 import type { Happening, Meanwhile, NewEvent, WorldShape } from "./story.ts";
 import { brokenView, clickHouseOf, constraint } from "./targets.ts";
@@ -457,12 +457,15 @@ export class World {
 
   /** What its topics lost may be a row or not; where a person began it anew, also what the group's offsets left out. */
   #forgiveLosses(index: number): void {
-    const { hasBegunAnew } = this.#places[index]!;
+    const { hasBegunAnew, said } = this.#places[index]!;
+    // A duplicate that was released is a row of a later batch than the one with which its offset was committed.
+    const isReleasedOne = this.#shape.pipelines[index]!.hasDedup && (said.get(eventsGone) ?? 0) > 0;
     const id = pipelineId(index);
     const byId = new Map(this.#ledger.of(index).map((event) => [event.id, event]));
     for (const { record, mayBeLost } of this.#topics.records(this.#topicsOf(index), id)) {
       const event = byId.get(idOf(record));
-      if (event !== undefined && mayBeLost) event.mayBeLost = true;
+      const mayBeGone = mayBeLost || (isReleasedOne && record.lost !== undefined);
+      if (event !== undefined && mayBeGone) event.mayBeLost = true;
     }
     // Where it went on at the group's offsets, it does not know in which election what comes before them was written.
     const [misled, wasReplaced] = [this.#topics.misled(id), this.#topics.wasReplaced(this.#topicsOf(index))];
@@ -852,15 +855,16 @@ export class World {
 
   /**
    * The batches that the other Sluice still writes, as it does not know yet that it was taken over from. It writes none where its
-   * process was killed while it stopped the pipeline, where a person terminated it, or would have to decide about a loss.
+   * process was killed while it stopped the pipeline, where a person terminated it, or would have to decide about a loss or a
+   * view.
    */
   #pendingElsewhere(index: number): number {
     const { engine } = (this.#places[index]!.on === "first" ? this.#second : this.#sluice) ?? {};
     const id = pipelineId(index);
     if (engine?.list().some(({ pipeline_id }) => pipeline_id === id) !== true) return 0;
     const { overall_status, paused, pending_batches } = engine.health(id);
-    const isLeft =
-      paused?.class === "owner" || paused?.class === "lost" || /^(Stopped|Terminated)$/.test(overall_status);
+    const isDecided = paused === undefined || !["owner", "lost", "view"].includes(paused.class);
+    const isLeft = !isDecided || overall_status === "Stopped" || overall_status === "Terminated";
     return isLeft ? 0 : pending_batches;
   }
 
