@@ -433,7 +433,10 @@ export class Engine {
       pipeline_id,
       partitions,
       events: partitions.reduce((sum, one) => sum + one.from - one.to, 0),
-      ...(hasDedup && { keys: this.#stores.journal.finalKeyCount(pipeline_id) }),
+      ...(hasDedup && {
+        keys: this.#stores.journal.finalKeyCount(pipeline_id),
+        recent: partitions.reduce((sum, { recent = 0 }) => sum + recent, 0),
+      }),
     };
   }
 

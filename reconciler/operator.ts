@@ -1,4 +1,6 @@
+import type { RewindPlan } from "../engine/index.ts";
 import type { ObservedEngine } from "./actual/snapshot.ts";
+import type { Operations } from "./apply/operations.ts";
 import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
 import type { DesiredPipeline } from "./desired/desired-state.ts";
@@ -44,6 +46,7 @@ export interface OperatorDependencies {
   source: PinnedSource;
   engine: ObservedEngine;
   inventory: Pick<Inventory, "state" | "follow" | "save">;
+  operations: Pick<Operations, "note">;
   holds: Holds;
   status: Status;
   requests: Requests;
@@ -63,6 +66,8 @@ export interface OperatorDependencies {
 
 /** Milliseconds. */
 const longestStop = 30 * 24 * 3_600_000;
+/** Partitions that a record of a rewind names. */
+const mostPlaces = 20;
 /** Milliseconds that a rollback waits for the repository. */
 const rollbackTimeout = 120_000;
 
@@ -176,6 +181,41 @@ export class Operator {
     const { holds, status } = this.#dependencies;
     const isOf = (change: Change): boolean => [change.pipeline_id, change.moved_from].includes(pipeline_id);
     return heldId(holds.state, status.last?.plan?.changes.find(isOf) ?? { pipeline_id });
+  }
+
+  /** Records that a pipeline was rewound, which the engine has done since `began`. */
+  rewound({ pipeline_id, partitions, events }: RewindPlan, { by, reason }: Asker, began: Date): Promise<void> {
+    const { inventory, operations } = this.#dependencies;
+    const { pipelines, last_attempted_revision } = inventory.state;
+    const ended = new Date();
+    const places = partitions.map(({ topic, partition, from, to }) => `${topic}/${partition} from ${from} to ${to}`);
+    const more = places.length - mostPlaces;
+    const named = `${places.slice(0, mostPlaces).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    return operations.note({
+      pipeline_id,
+      revision: pipelines[pipeline_id]?.revision ?? last_attempted_revision ?? "none",
+      ...(by !== undefined && { author: by }),
+      ...(reason !== undefined && { subject: reason }),
+      plan: {
+        kind: "rewind",
+        cause: "RewoundByOperator",
+        effect: "restart",
+        events: "rows",
+        reason: printable(`${events} offsets are read again: ${named}`),
+        calls: [],
+        fields: [],
+      },
+      began: began.toISOString(),
+      ended: ended.toISOString(),
+      result: "applied",
+      measured: {
+        seconds: (ended.getTime() - began.getTime()) / 1000,
+        events_drained: 0,
+        errors: 0,
+        retries: 0,
+        calls: [],
+      },
+    });
   }
 
   /** Its file may be one that cannot be used, or gone: what runs has to be stopped in time, whatever the reason. */

@@ -126,6 +126,7 @@ export class Reconciler {
     const isWorking = (): boolean => this.#isTurning || this.#pending !== undefined;
     this.operator = new Operator({
       ...shared,
+      operations,
       status: this.#status,
       telemetry,
       preview: (revision) => this.#planner.preview(revision),

@@ -145,6 +145,8 @@ export interface RewoundPartition {
   to: Offset;
   /** The first offset that the brokers have. */
   first: Offset;
+  /** With dedup: of those that are read again, how many have a timestamp within its window. */
+  recent?: number;
 }
 
 /** What a rewind does. */
@@ -155,4 +157,6 @@ export interface RewindPlan {
   events: number;
   /** Keys that dedup remembers: events that have one are dropped. Absent without dedup. */
   keys?: number;
+  /** With dedup: offsets within its window, of which it drops what it has seen, by the times of the messages. */
+  recent?: number;
 }

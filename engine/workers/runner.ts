@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
 import { waitAtMost } from "../flow/wait-at-most.ts";
+import { durationMs } from "../../schemas/duration.ts";
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import { type Pause, waysOut } from "../core/pause.ts";
 import type { Readiness } from "../core/readiness.ts";
@@ -173,7 +174,11 @@ export class Runner {
   async rewound({ pipeline_id, config }: CatalogEntry, to: RewindTo): Promise<RewoundPartition[]> {
     const { secrets, targets, kafka, journal } = this.#options;
     checkTargets(config, targets);
-    const request = { pipeline_id, to, progress: journal.progress(pipeline_id) };
+    const windows = config.transforms.flatMap((one) =>
+      one.type === "dedup" ? durationMs(one.config.time_window) : [],
+    );
+    const window = windows.length === 0 ? {} : { window: Math.max(...windows) };
+    const request = { pipeline_id, to, progress: journal.progress(pipeline_id), ...window };
     return this.#pool.rewind({ config: await resolveSecrets(config, secrets), kafka, targets, request });
   }
 

@@ -9,8 +9,8 @@ import type { OutcomeResult } from "./outcome.ts";
 
 /** The plan of a change, as it is stored. Holds no value of a field. */
 export interface Predicted {
-  kind: ChangeKind;
-  cause: Cause;
+  kind: ChangeKind | "rewind";
+  cause: Cause | "RewoundByOperator";
   effect: Effect;
   /** Absent in records of earlier versions. */
   events?: EventEffect;

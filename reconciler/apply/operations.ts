@@ -3,7 +3,7 @@ import type { AppliedBefore } from "../actual/inventory.ts";
 import type { ActualPipeline, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf, wishOf } from "../desired/fingerprint.ts";
-import { longestText, type OperationHistory, recordOf } from "./history.ts";
+import { longestText, type OperationHistory, type OperationRecord, recordOf } from "./history.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Action, Cause, Change } from "../plan/change.ts";
 import { costsOf } from "../plan/costs/costs.ts";
@@ -109,6 +109,12 @@ export class Operations {
     const operation = this.#journal.open.get(op);
     if (operation === undefined) throw new Error(`expected operation ${op} to be open, it is not`);
     return operation;
+  }
+
+  /** Records what an operator did without a change of a file. Resolves when that is durable, or known to have failed. */
+  async note(record: Omit<OperationRecord, "id">): Promise<void> {
+    const id = (this.#last += 1);
+    await this.#history.put({ id, ...record }).catch((error: unknown) => this.#telemetry.historyNotSaved(error));
   }
 
   /** Records which call is made next. Resolves when that is durable; the call must not be made before. */

@@ -17,6 +17,8 @@ export interface RewindRequest {
   pipeline_id: string;
   to: RewindTo;
   progress: Progress;
+  /** With dedup: its longest window, in milliseconds. */
+  window?: number;
 }
 
 /**
@@ -67,7 +69,7 @@ const place = (): Promise<void> => Promise.reject(new Error("expected a rewind t
 async function rewoundIn(
   group: Pick<Group, "ends" | "offsetsSince">,
   topics: readonly string[],
-  { pipeline_id, to, progress }: RewindRequest,
+  { pipeline_id, to, progress, window }: RewindRequest,
 ): Promise<RewoundPartition[]> {
   const positions = new KafkaPositions(topics, pipeline_id, { progress: () => progress, pending: () => [], place });
   const state = positions.there(await group.ends());
@@ -84,7 +86,19 @@ async function rewoundIn(
     else if (to.kind === "offsets")
       throw refused(pipeline_id, `${partitionText(feed)} goes on at offset ${from}, and ${next} is not before that`);
   }
-  return found;
+  return window === undefined ? found : withRecent(group, found, Date.now() - window);
+}
+
+async function withRecent(
+  group: Pick<Group, "offsetsSince">,
+  rewound: readonly RewoundPartition[],
+  time: number,
+): Promise<RewoundPartition[]> {
+  const since = await group.offsetsSince(
+    rewound.map(({ feed }) => partitionOf(feed)),
+    Math.max(0, time),
+  );
+  return rewound.map((one, index) => ({ ...one, recent: Math.max(0, one.from - Math.max(one.to, since[index]!)) }));
 }
 
 /** A partition, the offset at which it goes on, and the first one that the brokers have. */

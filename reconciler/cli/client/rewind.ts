@@ -34,7 +34,7 @@ function rewindTo(text: string): RewindTo | undefined {
 }
 
 function planText(plan: RewindPlan, isDry: boolean, { terminal }: Invocation): string {
-  const { pipeline_id, partitions, events, keys } = plan;
+  const { pipeline_id, partitions, events, keys, recent = 0 } = plan;
   const table = columns(
     ["PARTITION", "NEXT OFFSET", "REWOUND TO", "FIRST OFFSET"],
     partitions.map(({ topic, partition, from, to, first }) => [
@@ -49,6 +49,6 @@ function planText(plan: RewindPlan, isDry: boolean, { terminal }: Invocation): s
   const dedup =
     keys === undefined
       ? "It has no dedup: each event becomes a row, or a dead letter, once more."
-      : `Dedup remembers ${keys} keys: of these events it drops those that have one, and the others become rows once more.`;
+      : `Dedup remembers ${keys} keys, and drops those of these events that have one: about ${recent}, as so many offsets are within its window. The others become rows once more.`;
   return printable(`${pipeline_id} ${what} ${events} offsets again.`) + `\n${dedup}\n${table}`;
 }

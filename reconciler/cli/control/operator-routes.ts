@@ -6,7 +6,7 @@ import type { Asker, Operator } from "../../operator.ts";
 
 export type OperatorVerbs = Pick<
   Operator,
-  "reconcile" | "answerTo" | "approve" | "stop" | "suspend" | "resume" | "rollBack" | "cancelRollback"
+  "reconcile" | "answerTo" | "approve" | "stop" | "suspend" | "resume" | "rewound" | "rollBack" | "cancelRollback"
 >;
 
 /** The commands for the reconciler. Only the control socket has these routes. */

@@ -6,6 +6,7 @@ import {
   mostLetters,
   type Engine,
   type LetterFilter,
+  type RewindPlan,
   type RewindTo,
   type Selection,
 } from "../../../engine/index.ts";
@@ -70,8 +71,13 @@ export function controlApi(sources: ControlSources): Express {
   app.post("/control/v1/pipeline/:id/rewind", (req, res) => {
     const { dry_run } = (req.body ?? {}) as { dry_run?: unknown };
     const [id, to] = [idOf(req), rewindOf(req)];
-    const done = dry_run === true ? engine.rewindPlan(id, to) : engine.rewind(id, to, askerOf(req));
-    return done.then((plan) => void res.json(plan), asConflict);
+    const rewind = async (): Promise<RewindPlan> => {
+      const [began, asker] = [new Date(), askerOf(req)];
+      const plan = await engine.rewind(id, to, asker);
+      await sources.reconciler.operator.rewound(plan, asker, began);
+      return plan;
+    };
+    return (dry_run === true ? engine.rewindPlan(id, to) : rewind()).then((plan) => void res.json(plan), asConflict);
   });
   app.get("/control/v1/pipeline/:id/token", (req, res) => void res.json(engine.tokens.show(idOf(req))));
   app.post("/control/v1/pipeline/:id/token/rotate", (req, res) =>

@@ -68,6 +68,7 @@ export const unaskedOperator: OperatorVerbs = {
   suspend: unasked,
   stop: unasked,
   resume: unasked,
+  rewound: async () => undefined,
   rollBack: unasked,
   cancelRollback: unasked,
 };

@@ -64,6 +64,7 @@ const rewound = {
   partitions: [{ feed: "c/shop/0", topic: "shop", partition: 0, from: 60, to: 20, first: 0 }],
   events: 40,
   keys: 7,
+  recent: 5,
 };
 
 function refuse(): never {
@@ -278,7 +279,7 @@ describe("for people", () => {
     const dry = await sluice("rewind", "orders", "--to", "2h", "--dry-run");
     expect(dry.out.split("\n")).toEqual([
       "orders would read 40 offsets again.",
-      "Dedup remembers 7 keys: of these events it drops those that have one, and the others become rows once more.",
+      "Dedup remembers 7 keys, and drops those of these events that have one: about 5, as so many offsets are within its window. The others become rows once more.",
       "PARTITION  NEXT OFFSET  REWOUND TO  FIRST OFFSET",
       "shop/0     60           20          0",
     ]);

@@ -47,7 +47,7 @@ async function start(): Promise<void> {
     list,
     tokens,
     reprocess: unasked,
-    rewind: unasked,
+    rewind: async (pipeline_id: string) => ({ pipeline_id, partitions: [rewound], events: 40 }),
     rewindPlan: unasked,
     sample: unasked,
     sql: unasked,
@@ -65,6 +65,8 @@ async function start(): Promise<void> {
   };
   expect((await sluice("reconcile", "--wait")).out).not.toBe("");
 }
+
+const rewound = { feed: "c/shop/0", topic: "shop", partition: 0, from: 60, to: 20, first: 0 };
 
 async function sluice(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
   const printed = { out: [] as string[], err: [] as string[] };
@@ -257,6 +259,22 @@ describe("sluice stop", () => {
     expect(out.split("\n").slice(1)).toEqual(['It is not stopped yet, but Stopping: "sluice get orders" says why.']);
     expect(code).toBe(1);
   });
+});
+
+test("a rewind is in the history, with who asked for it and why", async () => {
+  await sluice("rewind", "orders", "--to", "shop/0=20", "--reason", "the table was truncated");
+  const { out } = await sluice("history", "orders");
+  expect(out.split("\n\n")[0]).toMatch(/^change: +rewind, because of RewoundByOperator\n/);
+  for (const [name, what] of [
+    ["author", "ada"],
+    ["subject", "the table was truncated"],
+    ["planned", "40 offsets are read again: shop/0 from 60 to 20"],
+  ]) {
+    expect(out).toMatch(new RegExp(`^${name}: +${what}$`, "m"));
+  }
+  // It comes before all others, and is no change of which a plan could be off.
+  expect((await sluice("history")).out).toMatch(/^ENDED.*\n\S+ +orders +rewind +applied /);
+  expect((await sluice("history", "orders", "--accuracy")).out).not.toContain("rewind");
 });
 
 describe("sluice suspend and resume", () => {

@@ -45,7 +45,7 @@ describe("a pipeline that is rewound", () => {
       await scene.create(scene.config({}, { transforms }));
       await scene.holds(span(1, 50));
       const since = { kind: "time", time: 0 } as const;
-      expect(await engine.rewind(scene.pipeline_id, since)).toMatchObject({ events: 50, keys: 50 });
+      expect(await engine.rewind(scene.pipeline_id, since)).toMatchObject({ events: 50, keys: 50, recent: 50 });
       await scene.produce(51, 60, 0);
       await scene.holds(span(1, 60));
     }));
