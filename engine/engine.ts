@@ -14,7 +14,8 @@ import type { DeadLetterQueue, LetterEvent, Selection } from "./core/dead-letter
 import { EngineError, type ErrorCode } from "./core/errors.ts";
 import { isAtRest, shouldRun } from "./core/lifecycle.ts";
 import type { Readiness } from "./core/readiness.ts";
-import type { RewindPlan, RewindTo, RewoundPartition } from "./core/positions.ts";
+import type { RewindPlan, RewoundPartition } from "./core/positions.ts";
+import type { RewindTo } from "../schemas/rewind.ts";
 import { isPushed } from "./sources/registry.ts";
 import type { PipelineHealth, PipelineView } from "./core/pipeline-view.ts";
 import type { SourceSample } from "./event/newest-events.ts";

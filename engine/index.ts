@@ -27,7 +27,7 @@ export type { Reprocessed } from "./catalog/reprocess.ts";
 export type { SampledEvent, SourceSample } from "./event/newest-events.ts";
 export type { StreamState } from "./core/stream.ts";
 export { isAtRest, requested, shouldRun, transitions, type Request } from "./core/lifecycle.ts";
-export type { RewindPlan, RewindTo } from "./core/positions.ts";
+export type { RewindPlan } from "./core/positions.ts";
 export type { Readiness, TableOrder } from "./core/readiness.ts";
 export type { PipelineHealth, PipelineView, Status } from "./core/pipeline-view.ts";
 export { zeroCounters, type PartitionLag, type PipelineCounters } from "./core/counters.ts";

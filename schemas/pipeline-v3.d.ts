@@ -744,6 +744,10 @@ export interface SluiceDirectives {
    */
   start?: string;
   /**
+   * From where messages are read again, once for each value that is set: earliest, an ISO 8601 time, or offsets of partitions. Left in the file, it does nothing more.
+   */
+  rewind?: string;
+  /**
    * The name of the consumer group, as the rights of the cluster ask for one. No other consumer may use it. Default: sluice-consumer-group- and 8 digits that depend on the pipeline_id.
    */
   consumer_group?: string;

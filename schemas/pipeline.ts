@@ -177,6 +177,8 @@ export interface EngineOptions {
   consumer_group?: string;
   /** Where a Kafka group without offsets begins: `earliest`, `latest` or an ISO 8601 time. Absent: as the source says. */
   start?: string;
+  /** From where messages are read again, once for each value (`readRewind`). Absent: nowhere. */
+  rewind?: string;
   /** The run of another Sluice whose committed offsets are taken over; the pause `PausedOwner` names it. */
   take_over?: string;
   /** The webhook's token, brought instead of generated: a secret reference such as `${env:ORDERS_TOKEN}`. */
@@ -211,6 +213,7 @@ export function engineOptions(document: PipelineV3): EngineOptions {
     sources: written = {},
     consumer_group,
     start,
+    rewind,
     take_over,
     access_token,
   } = document["x-sluice"] ?? {};
@@ -231,6 +234,7 @@ export function engineOptions(document: PipelineV3): EngineOptions {
     ...(sources.length > 0 && { sources: Object.fromEntries(sources) }),
     ...(consumer_group !== undefined && { consumer_group }),
     ...(start !== undefined && { start }),
+    ...(rewind !== undefined && { rewind }),
     ...(take_over !== undefined && { take_over }),
     ...(access_token !== undefined && { access_token }),
   };

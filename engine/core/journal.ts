@@ -128,6 +128,8 @@ export interface CutLog {
   next: Offset;
   /** An option or a person has decided since from where to read on; or a person has rewound it, and the log was not cut. */
   isSettled?: true;
+  /** The log was not cut: reading was set back. */
+  isRewind?: true;
 }
 
 /** What a source stores beside positions. */
@@ -140,6 +142,8 @@ export interface SourceNotes {
   cutLogs?: Record<Feed, CutLog>;
   /** Where partitions begin that had no leader when their topic was first read: as `x-sluice.start` has it. */
   starts?: Record<Feed, string>;
+  /** By cluster: the value of `x-sluice.rewind` that was carried out. */
+  rewound?: Record<string, string>;
 }
 
 /** Where a pipeline stands. */

@@ -128,13 +128,6 @@ function emptyRange(feed: Feed, base: Offset): PositionRange {
   return { feed, base, first: base, last: base - 1, count: 0 };
 }
 
-/** Where reading begins again. Offsets are the next ones, by topic and partition; of others nothing changes. */
-export type RewindTo =
-  | { kind: "earliest" }
-  /** The first events at or after a time, in milliseconds since the epoch. */
-  | { kind: "time"; time: number }
-  | { kind: "offsets"; offsets: readonly { topic: string; partition: number; offset: Offset }[] };
-
 /** A partition that is read again. */
 export interface RewoundPartition {
   feed: Feed;

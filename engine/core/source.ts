@@ -87,7 +87,7 @@ export interface SourceSpec {
   pipeline_id: string;
   /** With its secrets resolved. */
   config: PipelineConfig;
-  options: Pick<EngineOptions, "start" | "take_over" | "on_lost" | "consumer_group" | "sources">;
+  options: Pick<EngineOptions, "start" | "rewind" | "take_over" | "on_lost" | "consumer_group" | "sources">;
   progress: Progress;
   pending: readonly BatchRecord[];
 }

@@ -155,7 +155,7 @@ export class StoreJournal implements Journal {
       for (const { feed, to } of partitions) {
         const read = Math.max((positions[feed] ?? -1) + 1, cutLogs[feed]?.next ?? 0);
         positions[feed] = Math.min(positions[feed] ?? to - 1, to - 1);
-        cutLogs[feed] = { end: to, next: read, isSettled: true };
+        cutLogs[feed] = { end: to, next: read, isSettled: true, isRewind: true };
       }
       this.#progress.putSync(pipeline_id, { ...progress, positions, notes: { ...progress.notes, cutLogs } });
     });

@@ -33,6 +33,7 @@ class SourceRecorder implements Pick<
   | "positionsSkipped"
   | "logCut"
   | "topicRecreated"
+  | "rewound"
   | "positionMoved"
   | "foreignCommit"
   | "foreignMembers"
@@ -112,6 +113,13 @@ class SourceRecorder implements Pick<
     this.log.error(
       { pipeline_id, topic, from, to },
       `A topic was deleted and created again. The new topic is read; the number of unread events of the former topic is unknown.${effect}`,
+    );
+  }
+
+  rewound({ pipeline_id, topic, partition, from, to }: EventOf<"rewound">): void {
+    this.log.warn(
+      { pipeline_id, topic, partition, from, to },
+      "A partition is read again, as x-sluice.rewind asks for.",
     );
   }
 

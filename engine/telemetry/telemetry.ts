@@ -69,6 +69,8 @@ export interface Telemetry {
    * still count.
    */
   topicRecreated(event: { pipeline_id: string; topic: string; from: string; to: string; hasDedup: boolean }): void;
+  /** A partition is read again from `to` on, as the options ask for. */
+  rewound(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
   /** A person has moved the consumer group; reading goes on there. `hasDedup`: events that are read again are dropped as repeats. */
   positionMoved(event: {
     pipeline_id: string;

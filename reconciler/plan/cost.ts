@@ -27,6 +27,7 @@ export interface CostFacts {
   ViewSkipped: Nothing;
   /** The offsets that another run has committed are taken over. */
   TakenOver: { run: string };
+  Rewinds: { to: string; hasDedup: boolean };
   /** What a column that is not Nullable stores for null. */
   NullChanges: { to: "default" | "zero" | "reject" };
   /** Records with a null value become dead letters, or are skipped. */

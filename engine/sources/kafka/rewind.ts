@@ -1,7 +1,8 @@
 import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
+import type { RewindTo } from "../../../schemas/rewind.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Progress } from "../../core/journal.ts";
-import type { Feed, RewindTo, RewoundPartition } from "../../core/positions.ts";
+import type { Feed, RewoundPartition } from "../../core/positions.ts";
 import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom } from "./brokers/failures.ts";
@@ -136,7 +137,8 @@ async function nextOffsets(
   });
 }
 
-function offsetIn(offsets: Extract<RewindTo, { kind: "offsets" }>["offsets"], feed: Feed): number | undefined {
+/** The offset that is asked for; undefined where none is. */
+export function offsetIn(offsets: Extract<RewindTo, { kind: "offsets" }>["offsets"], feed: Feed): number | undefined {
   const { topic, partition } = partitionOf(feed);
   return offsets.find((one) => one.topic === topic && one.partition === partition)?.offset;
 }

@@ -1,4 +1,5 @@
-import type { RewindPlan, RewindTo } from "../../../engine/index.ts";
+import type { RewindPlan } from "../../../engine/index.ts";
+import { readRewind, type RewindTo } from "../../../schemas/index.ts";
 import { daemonOf } from "../control/client.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
@@ -23,14 +24,8 @@ const expected =
   'expected earliest, a time in ISO 8601, how long ago, such as "2h", or offsets, such as "orders/0=1200,orders/1=900"';
 
 function rewindTo(text: string): RewindTo | undefined {
-  if (text === "earliest") return { kind: "earliest" };
   const moment = parseMoment(text, Date.now());
-  if (moment !== undefined) return { kind: "time", time: Date.parse(moment) };
-  const offsets = text.split(",").map((one) => {
-    const [, topic = "", partition = "", offset = ""] = /^(.+)\/(\d+)=(\d+)$/.exec(one.trim()) ?? [];
-    return { topic, partition: Number(partition), offset: Number(offset) };
-  });
-  return offsets.every(({ topic }) => topic !== "") ? { kind: "offsets", offsets } : undefined;
+  return moment === undefined ? readRewind(text) : { kind: "time", time: Date.parse(moment) };
 }
 
 function planText(plan: RewindPlan, isDry: boolean, { terminal }: Invocation): string {

@@ -7,9 +7,9 @@ import {
   type Engine,
   type LetterFilter,
   type RewindPlan,
-  type RewindTo,
   type Selection,
 } from "../../../engine/index.ts";
+import type { RewindTo } from "../../../schemas/index.ts";
 import { ApiError, errorBody, sendError } from "../../api/http/api-error.ts";
 import { pageOf } from "../../api/http/page.ts";
 import { readRoutes } from "../../api/routes.ts";

@@ -24,7 +24,7 @@ export function eventCosts(
   if (fields.length === 0) return [];
   return [
     ...unreadCosts(from, to, lag),
-    ...optionCosts(present.options, options),
+    ...optionCosts(present.options, options, dedupsOf(to).size > 0),
     ...dedupCosts(from, to, keys),
     ...joinCosts(from, to, join?.events),
     ...sourceCosts(from, to),
@@ -56,13 +56,16 @@ function unreadCosts(from: PipelineConfig, to: PipelineConfig, lag: number | und
   ];
 }
 
-function optionCosts(from: EngineOptions, to: EngineOptions): Cost[] {
+function optionCosts(from: EngineOptions, to: EngineOptions, hasDedup: boolean): Cost[] {
   const asked = optionsAsked.filter(([name, value]) => to[name] === value && from[name] !== value);
   const [before, after] = [from, to].map(({ null: of = "default" as const }) => of);
   const run = to.take_over === from.take_over ? undefined : to.take_over;
   return [
     ...asked.map(([, , cost]) => cost),
     ...(run === undefined ? [] : [{ code: "TakenOver" as const, facts: { run } }]),
+    ...(to.rewind === undefined || to.rewind === from.rewind
+      ? []
+      : [{ code: "Rewinds" as const, facts: { to: to.rewind, hasDedup } }]),
     ...(before === after ? [] : [{ code: "NullChanges" as const, facts: { to: after! } }]),
     ...tombstoneCosts(from, to),
   ];

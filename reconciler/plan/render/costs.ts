@@ -26,6 +26,11 @@ const sentences: Sentences = {
     "where a materialized view refuses rows, they are left out there and counted, where it paused before",
   TakenOver: ({ run }) =>
     `it goes on at the offsets that run ${run} committed: prepared batches below them are given up, and repeats of events of that run pass once`,
+  Rewinds: ({ to, hasDedup }) => {
+    const from = to === "earliest" ? "the beginning of its topics" : to;
+    const repeats = hasDedup ? ", but for those whose key dedup still remembers" : "";
+    return `messages from ${from} on are read again, once, and become rows once more${repeats}`;
+  },
   NullChanges: ({ to }) =>
     `for a field that is null or absent, a column that is not Nullable ${nulls[to]} from then on`,
   TombstonesChange: ({ source_id, kept }) =>

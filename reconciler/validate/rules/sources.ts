@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { consumerGroup, isObject } from "../../../engine/language.ts";
+import { readRewind } from "../../../schemas/index.ts";
 import { didYouMean, found, kindOf, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { declaredFields, joins } from "./feeds.ts";
@@ -133,11 +134,11 @@ function given(connection: View): Record<string, unknown> {
 }
 
 /** Directives about the position of a Kafka source. */
-export const positionRules: readonly Rule[] = [withoutGroup, startTime, adoptsAnother];
+export const positionRules: readonly Rule[] = [withoutGroup, times, adoptsAnother, rewindsJoin, rewindsOther];
 
 function* withoutGroup(document: View): Iterable<Problem> {
   if (sourcesOf(document, (kind) => kind.hasConsumerGroup).length > 0 || document.sources().length === 0) return;
-  for (const key of ["start", "take_over", "consumer_group"]) {
+  for (const key of ["start", "rewind", "take_over", "consumer_group"]) {
     const directive = document.get("x-sluice", key);
     if (directive.exists)
       yield directive.problem("UNUSED", { expected: "a Kafka source, which alone has positions", found: "none" });
@@ -159,12 +160,36 @@ function* adoptsAnother(document: View): Iterable<Problem> {
 }
 
 /** The schema checks the form of a time; the 31st of February has that form. */
-function* startTime(document: View): Iterable<Problem> {
-  const start = document.get("x-sluice", "start");
-  const text = start.text ?? "";
-  const [, day] = /^(\d{4}-\d\d-\d\d)T/.exec(text) ?? [];
-  if (day === undefined || (isDay(day) && !Number.isNaN(Date.parse(text)))) return;
-  yield start.problem("VALUE", { expected: "a time that exists", found: found(start.value, start.path) });
+function* times(document: View): Iterable<Problem> {
+  for (const key of ["start", "rewind"]) {
+    const directive = document.get("x-sluice", key);
+    const text = directive.text ?? "";
+    const [, day] = /^(\d{4}-\d\d-\d\d)T/.exec(text) ?? [];
+    if (day === undefined || (isDay(day) && !Number.isNaN(Date.parse(text)))) continue;
+    yield directive.problem("VALUE", { expected: "a time that exists", found: found(directive.value, directive.path) });
+  }
+}
+
+/** Nobody can tell which rows of a join would come again. */
+function* rewindsJoin(document: View): Iterable<Problem> {
+  const rewind = document.get("x-sluice", "rewind");
+  if (!rewind.exists || document.get("join", "enabled").value !== true) return;
+  yield rewind.problem("UNUSED", { expected: "a pipeline without a join", found: "one with a join" });
+}
+
+/** Offsets of topics that it reads. */
+function* rewindsOther(document: View): Iterable<Problem> {
+  const rewind = document.get("x-sluice", "rewind");
+  const to = readRewind(rewind.text ?? "");
+  const topics = new Set(document.sources("kafka").map((source) => source.get("topic").text));
+  // What a variable gives is not known here.
+  if (to?.kind !== "offsets" || topics.has(undefined)) return;
+  const other = to.offsets.find(({ topic }) => !topics.has(topic));
+  if (other === undefined) return;
+  yield rewind.problem("VALUE", {
+    expected: `offsets of topics that it reads (${[...topics].join(", ")})`,
+    found: found(rewind.value, rewind.path),
+  });
 }
 
 function isDay(text: string): boolean {

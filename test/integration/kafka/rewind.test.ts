@@ -37,6 +37,22 @@ describe("a pipeline that is rewound", () => {
       await scene.holds(all.toSorted((a, b) => a - b));
     }));
 
+  test("by its file reads again once, and its group follows", { tags: ["rest"] }, () =>
+    inScene(async (scene) => {
+      await scene.produce(1, 60, 0);
+      await scene.create();
+      await scene.holds(span(1, 60));
+      const rewind = `${scene.topic}/0=20`;
+      await scene.stop();
+      await scene.options({ rewind });
+      await scene.resume();
+      await scene.holds([...span(1, 20), ...twice(21, 60)]);
+      await scene.reopen();
+      await scene.produce(61, 70, 0);
+      await scene.holds([...span(1, 20), ...twice(21, 60), ...span(61, 70)]);
+    }),
+  );
+
   test("says what dedup remembers, which drops what comes again", () =>
     inScene(async (scene) => {
       const transforms = [{ type: "dedup", source_id: "input", config: { key: "id", time_window: "1h" } }];

@@ -282,6 +282,62 @@ describe("a partition that a person has moved while a batch is pending", () => {
   });
 });
 
+const nextOf = ({ positions }: { positions: KafkaPositions }): (number | undefined)[] =>
+  [0, 1].map((partition) => positions.next(feedOf(partition)));
+const rewinds = () =>
+  told.filter(([event]) => event === "rewound").map(([, { partition, from, to }]) => [partition, from, to]);
+
+describe("a pipeline whose file asks for a rewind", () => {
+  beforeEach(() => readElsewhere(50));
+
+  test("reads again from there once, also over restarts and where the group still has what it committed", async () => {
+    group.committed = new Map([0, 1].map((partition) => [partition, [50, claimText(own, 50)]]));
+    group.low = 10;
+    const first = start({ rewind: "orders/0=20,orders/1=3" });
+    expect(await first.opening.run(signals)).toMatchObject({ isMoved: true });
+    expect(nextOf(first)).toEqual([20, 10]);
+    expect(rewinds()).toEqual([
+      [0, 50, 20],
+      [1, 50, 10],
+    ]);
+    const again = start({ rewind: "orders/0=20,orders/1=3" });
+    await again.opening.run(signals);
+    expect([nextOf(again), rewinds().length]).toEqual([[20, 10], 2]);
+    expect(classes()).not.toContain("owner");
+    // Another value asks for another one, and one that was left out and is set again too.
+    const earliest = start({ rewind: "earliest" });
+    await earliest.opening.run(signals);
+    expect(nextOf(earliest)).toEqual([10, 10]);
+    await start().opening.run(signals);
+    await journal.place(pipeline_id, { [feedOf(0)]: 69, [feedOf(1)]: 69 });
+    const anew = start({ rewind: "earliest" });
+    await anew.opening.run(signals);
+    expect(nextOf(anew)).toEqual([10, 10]);
+  });
+
+  test("writes what is pending first, of which nothing is gone", async () => {
+    await journal.place(pipeline_id, { [feedOf(0)]: 29 });
+    group.committed = new Map();
+    await prepared(1, [rangeOf(0, 30, 49)]);
+    await start({ rewind: "earliest" }).opening.run(signals);
+    const after = start({ rewind: "earliest" });
+    expect(await after.opening.run(signals)).toMatchObject({ isMoved: true });
+    expect(await after.opening.stillHolds([rangeOf(0, 30, 49)], signals)).toBe(true);
+    expect([pending(), nextOf(after)]).toEqual([[1], [0, 0]]);
+  });
+
+  test("begins where it would without it if it is new, and is never set forward", async () => {
+    const forward = start({ rewind: "orders/0=70" });
+    await forward.opening.run(signals);
+    expect([nextOf(forward), rewinds()]).toEqual([[50, 50], []]);
+    const topics = new Map([["returns", { start: "latest" as const, hasDedup: false }]]);
+    group.others = ["returns"];
+    const fresh = start({ rewind: "earliest" }, topics);
+    await fresh.opening.run(signals);
+    expect(fresh.positions.next(feedOf(0, "returns"))).toBe(1000);
+  });
+});
+
 test("whether ranges are still there is asked until the brokers answer", async () => {
   await readElsewhere(50);
   const { opening } = start();

@@ -321,6 +321,10 @@ const costs: Examples<CostFacts> = {
   UncertainSent: [{}],
   ViewSkipped: [{}],
   TakenOver: [{ run: "0a1b2c3d" }],
+  Rewinds: [
+    { to: "earliest", hasDedup: false },
+    { to: "2026-01-31T12:00:00Z", hasDedup: true },
+  ],
   NullChanges: [{ to: "default" }, { to: "zero" }, { to: "reject" }],
   TombstonesChange: [
     { source_id: "a", kept: true },

@@ -141,6 +141,7 @@ const onServer = (...sluice: string[]): Record<string, string> =>
 /** Options of delivery: they stop nothing, and decide what becomes of events. */
 const delivered: PullRequest[] = [
   pr("lost events are skipped", [clicks], [{ ...clicks, sluice: ["on_lost: skip"] }], { trouble: "retention" }),
+  pr("messages are read again", [clicks], [{ ...clicks, sluice: ["rewind: earliest"] }]),
   pr("lost events pause it again", [{ ...clicks, sluice: ["on_lost: skip"] }], [clicks]),
   pr(
     "a view that fails is left out",

@@ -49,6 +49,7 @@ function mergedNotes(present: SourceNotes, before: SourceNotes, after: SourceNot
     topicIds: merged(present.topicIds, before.topicIds, after.topicIds),
     cutLogs: merged(present.cutLogs, before.cutLogs, after.cutLogs),
     starts: merged(present.starts, before.starts, after.starts),
+    rewound: merged(present.rewound, before.rewound, after.rewound),
   };
 }
 

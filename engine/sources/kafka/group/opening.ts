@@ -1,4 +1,5 @@
 import type { EngineOptions, KafkaSourceConfig } from "../../../../schemas/pipeline.ts";
+import { readRewind, type RewindTo } from "../../../../schemas/rewind.ts";
 import { EngineError, LeftForLater } from "../../../core/errors.ts";
 import { type BatchRecord, holdsPositions, rangesOf } from "../../../core/journal.ts";
 import { consumerGroup } from "../../../core/names.ts";
@@ -14,6 +15,7 @@ import type { Group } from "./group.ts";
 import type { Ends, GroupState, PartitionState } from "../positions/group-state.ts";
 import { LostEvents, type LostCheck } from "./lost-events.ts";
 import type { KafkaIdentity } from "./identity.ts";
+import { offsetIn } from "../rewind.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
 import { failureText, nothingHidden, wayOutOfFailure, waysOutOfKafka } from "../brokers/failures.ts";
@@ -34,7 +36,7 @@ export interface OpeningOptions {
   /** By their names, at least one. */
   topics: ReadonlyMap<string, TopicOptions>;
   identity: KafkaIdentity;
-  options: Pick<EngineOptions, "start" | "take_over" | "on_lost" | "consumer_group">;
+  options: Pick<EngineOptions, "start" | "rewind" | "take_over" | "on_lost" | "consumer_group">;
   journal: SourceJournal;
   telemetry: Telemetry;
   /** The pause in which it waits while brokers fail, or another Sluice owns the group. */
@@ -107,12 +109,14 @@ export class Opening {
     // Decided once: a second attempt would find fewer batches in the journal, and partitions that were placed already.
     const taken = this.#further(judgement.taken);
     const read = this.#readByAnother(taken);
+    const known = new Set(this.#positions.feeds);
     const isMoved = await this.#until(signals, () => this.#place(of, { ...judgement, taken }, read));
     // Also where it committed nothing further than here: what it wrote since then comes again.
     if (judgement.taken.size > 0) this.#reportTakenOver(read);
+    const isRewound = await this.#until(signals, () => this.#rewind(of, known));
     const isCut = await this.#until(signals, () => this.checkRange(signals));
     this.#pause.leave();
-    return { givenUp: read.map(({ batch }) => batch), isMoved: isMoved || isCut };
+    return { givenUp: read.map(({ batch }) => batch), isMoved: isMoved || isRewound || isCut };
   }
 
   /** Whether the brokers still have the events of ranges; waits until they answer. Throws LeftForLater. */
@@ -269,6 +273,47 @@ export class Opening {
       });
     }
     return moved.size > 0 || journal.progress(pipeline_id).moved !== undefined;
+  }
+
+  /**
+   * Sets partitions that had an offset here back as `x-sluice.rewind` asks for, once for each of its values, but for those
+   * without a leader, and those of which it is undecided where they go on. Resolves with whether it has set any back.
+   */
+  async #rewind({ partitions }: GroupState, known: ReadonlySet<Feed>): Promise<boolean> {
+    const { pipeline_id, options, telemetry } = this.#options;
+    if (options.rewind === this.#positions.rewound) return false;
+    const to = options.rewind === undefined ? undefined : readRewind(options.rewind);
+    const back =
+      to === undefined
+        ? new Map<Feed, number>()
+        : await this.#rewindsTo(
+            to,
+            partitions.filter(({ feed }) => known.has(feed)),
+          );
+    const from = new Map([...back.keys()].map((feed) => [feed, this.#positions.final(feed)!]));
+    await this.#positions.rewind(back, options.rewind);
+    for (const [feed, offset] of back) {
+      const { topic, partition } = partitionOf(feed);
+      telemetry.rewound({ pipeline_id, topic, partition, from: from.get(feed)!, to: offset });
+    }
+    return back.size > 0;
+  }
+
+  /** The offsets to which partitions are set back. What is gone is left out: they begin at the first one that is there. */
+  async #rewindsTo(to: RewindTo, partitions: readonly PartitionState[]): Promise<Map<Feed, number>> {
+    const recreated = this.#recreated;
+    const known = partitions.flatMap(({ feed, ends }) => {
+      const isDecided = this.#positions.cut(feed) === undefined && !recreated.has(kafkaPartition(feed)!.topic);
+      const asked = to.kind === "offsets" ? offsetIn(to.offsets, feed) : 0;
+      return isDecided && ends !== undefined && asked !== undefined ? [{ feed, low: ends.low, asked }] : [];
+    });
+    const places = known.map(({ feed }) => partitionOf(feed));
+    const since = to.kind === "time" ? await this.#group.offsetsSince(places, to.time) : undefined;
+    const back = known.map(({ feed, low, asked }, index): [Feed, number] => [
+      feed,
+      Math.max(low, since?.[index] ?? asked),
+    ]);
+    return new Map(back.filter(([feed, offset]) => offset < this.#positions.final(feed)!));
   }
 
   /**

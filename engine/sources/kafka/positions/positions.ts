@@ -25,6 +25,7 @@ export class KafkaPositions {
   readonly #goneFrom = new Map<Feed, number>();
   #cutLogs: Readonly<Record<Feed, CutLog>>;
   #starts: Readonly<Record<Feed, string>>;
+  #rewound: Readonly<Record<string, string>>;
   readonly #topicIds: TopicIds;
 
   constructor(
@@ -38,6 +39,7 @@ export class KafkaPositions {
     const { notes = {} } = journal.progress(pipeline_id);
     this.#cutLogs = notes.cutLogs ?? {};
     this.#starts = notes.starts ?? {};
+    this.#rewound = notes.rewound ?? {};
     this.#topicIds = new TopicIds(notes.topicIds);
   }
 
@@ -56,7 +58,7 @@ export class KafkaPositions {
       const moved = progress.moved?.[feed];
       const cut = this.#cutLogs[feed];
       if (moved !== undefined) this.#moved.add(feed);
-      if (moved !== undefined && cut?.isSettled === true) this.#goneFrom.set(feed, cut.end);
+      if (moved !== undefined && cut?.isSettled === true && cut.isRewind !== true) this.#goneFrom.set(feed, cut.end);
       this.#final.set(feed, (moved ?? progress.positions[feed]!) + 1);
       const held = moved === undefined ? nextPosition(feed, progress, pending) : undefined;
       this.#next.set(feed, held ?? this.#final.get(feed)!);
@@ -146,6 +148,32 @@ export class KafkaPositions {
       if (cut !== undefined) this.#goneFrom.set(feed, cut.end);
     }
     this.#cutLogs = cutLogs;
+  }
+
+  /** The value of `x-sluice.rewind` that was carried out. */
+  get rewound(): string | undefined {
+    return this.#rewound[this.#cluster];
+  }
+
+  /**
+   * Sets partitions back to these offsets, once the batches from before are settled, and notes with which value of
+   * `x-sluice.rewind`, in one write. Throws what the journal throws.
+   */
+  async rewind(offsets: ReadonlyMap<Feed, number>, value: string | undefined): Promise<void> {
+    const { [this.#cluster]: _before, ...others } = this.#rewound;
+    const rewound = value === undefined ? others : { ...others, [this.#cluster]: value };
+    const back = Array.from(offsets, ([feed, end]): [Feed, CutLog] => {
+      return [feed, { end, next: this.#readUpTo(feed), isSettled: true, isRewind: true }];
+    });
+    const cutLogs = { ...this.#cutLogs, ...Object.fromEntries(back) };
+    const notes = this.#notes({ rewound, cutLogs });
+    await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { notes, isMove: offsets.size > 0 });
+    [this.#rewound, this.#cutLogs] = [rewound, cutLogs];
+    for (const [feed, offset] of offsets) {
+      this.#final.set(feed, offset);
+      this.#goOnAt(feed, offset);
+      this.#moved.add(feed);
+    }
   }
 
   /**
@@ -315,7 +343,7 @@ export class KafkaPositions {
 
   #notes(changes: SourceNotes): SourceNotes {
     const topicIds = this.#topicIds.notes(this.#cluster, []);
-    return { topicIds, cutLogs: this.#cutLogs, starts: this.#starts, ...changes };
+    return { topicIds, cutLogs: this.#cutLogs, starts: this.#starts, rewound: this.#rewound, ...changes };
   }
 
   /**

@@ -36,7 +36,10 @@ export function rowsOf({ before, after, change }: Passage, event: SentEvent): Ra
   if (event.phase === "after") return late && !isOftenDropped(to) ? exactly(1) : upTo(Number(late));
   const goesOn = isRunning(after) && to !== undefined;
   if (from === undefined || !isRunning(before)) return late ? readAnew(event, change) : none;
-  if (event.phase === "before") return exactly(Number(early));
+  const comesAgain = early && change?.costs.some(({ code }) => code === "Rewinds") === true;
+  if (event.phase === "before") return exactly(Number(early) + Number(comesAgain));
+  // It is there once or twice, as it is read before the rewind or after it.
+  if (comesAgain) return { least: 1, most: 2 };
   if (change?.calls.length === 0 || change === undefined) return exactly(Number(early));
   if (early && late && goesOn && !isOftenDropped(to) && isOrdered(change)) return exactly(1);
   return upTo(Number(early || late));

@@ -113,6 +113,14 @@ describe("a join", () => {
       found: "both topics read from their past at the same time",
     },
     {
+      title: "that is to be rewound",
+      content: join("join:\n", "x-sluice: { rewind: earliest }\njoin:\n"),
+      code: "UNUSED",
+      path: "x-sluice.rewind",
+      at: "earliest",
+      found: "one with a join",
+    },
+    {
       title: "with more members for one topic than for the other",
       content: `${joinPipeline}resources:\n  sources: [{ source_id: orders, replicas: 4 }, { source_id: users, replicas: 2 }]\n`,
       code: "NO_EFFECT",

@@ -308,6 +308,41 @@ describe("where a group begins", () => {
   ]);
 });
 
+const rewind = (text: string) => `${kafkaPipeline}x-sluice: { rewind: ${text} }\n`;
+
+describe("from where messages are read again", () => {
+  test.each(["earliest", "2026-01-31T00:00Z", '"orders/0=1200,orders/1=900"'])("may be %s", (text) => {
+    expect(said(rewind(text))).toEqual([]);
+  });
+
+  remarks([
+    {
+      title: "a time that does not exist",
+      content: rewind("2026-02-31T00:00:00Z"),
+      code: "VALUE",
+      path: "x-sluice.rewind",
+      at: "2026-02-31",
+      found: '"2026-02-31T00:00:00Z"',
+    },
+    ...["2h", "latest", '"shop.orders/0"', '"shop.orders/0=1,"'].map((text) => ({
+      title: "no place",
+      content: rewind(text),
+      code: "VALUE" as const,
+      path: "x-sluice.rewind",
+      at: text,
+      found: text.startsWith('"') ? text : `"${text}"`,
+    })),
+    {
+      title: "offsets of a topic that it does not read",
+      content: rewind('"returns/0=1200"'),
+      code: "VALUE",
+      path: "x-sluice.rewind",
+      at: '"returns',
+      found: '"returns/0=1200"',
+    },
+  ]);
+});
+
 const takeOver = (text: string) => `${kafkaPipeline}x-sluice: { take_over: ${text} }\n`;
 
 describe("a run that is taken over", () => {
