@@ -53,6 +53,8 @@ export interface SchemaNode {
   "x-effect-with-dedup"?: Effect;
   /** Of a field with an enum it may depend on the new value. */
   "x-events"?: EventEffect | Readonly<Record<string, EventEffect>>;
+  /** Where the field is taken out, if that is something else. */
+  "x-events-removed"?: EventEffect;
   "x-secret"?: boolean;
   "x-expected"?: string;
   /** The default in words, if it is not a constant. */
@@ -105,6 +107,7 @@ export function effectOf(path: Path, { withDedup = false } = {}): Effect {
 export function eventsOf(path: Path, to: unknown, before?: unknown): EventEffect {
   const found = nodesAt(path).map((field): EventEffect | undefined => {
     const annotated = field["x-events"];
+    if (to === undefined && field["x-events-removed"] !== undefined) return field["x-events-removed"];
     if (typeof annotated !== "object") return annotated;
     return annotated[String(to ?? field.default)];
   });

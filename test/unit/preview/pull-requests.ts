@@ -142,6 +142,7 @@ const onServer = (...sluice: string[]): Record<string, string> =>
 const delivered: PullRequest[] = [
   pr("lost events are skipped", [clicks], [{ ...clicks, sluice: ["on_lost: skip"] }], { trouble: "retention" }),
   pr("messages are read again", [clicks], [{ ...clicks, sluice: ["rewind: earliest"] }]),
+  pr("a rewind is taken out of the file", [{ ...clicks, sluice: ["rewind: earliest"] }], [clicks]),
   pr("lost events pause it again", [{ ...clicks, sluice: ["on_lost: skip"] }], [clicks]),
   pr(
     "a view that fails is left out",

@@ -10,7 +10,7 @@ const schemaIn = (file: string): object => JSON.parse(readFileSync(new URL(file,
 /** Our own annotations and rules, which draft 7 does not have. */
 const keywords = [
   ["x-argument", "x-commands", "x-expected", "x-flag", "x-from", "x-to"],
-  ["x-effect", "x-effect-with-dedup", "x-events", "x-secret", "x-code", "x-default", "x-rule"],
+  ["x-effect", "x-effect-with-dedup", "x-events", "x-events-removed", "x-secret", "x-code", "x-default", "x-rule"],
 ].flat();
 
 const strict = (): Ajv => {
