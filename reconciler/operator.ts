@@ -5,7 +5,7 @@ import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
 import type { DesiredPipeline } from "./desired/desired-state.ts";
 import { commitIn, type Revision, type WaitingCommit } from "./git/revision.ts";
-import { type Hold, HoldError, heldId, ownHold, type StopHold } from "./holds/hold.ts";
+import { type Hold, HoldError, ownHold, stoppedId, type StopHold, suspendedId } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { SourceChange } from "./holds/source-change.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
@@ -147,8 +147,8 @@ export class Operator {
   /** Lifts a suspension, or the stop of a pipeline. Throws HoldError where there is none. */
   async resume(named: string | undefined, { by }: Asker): Promise<SuspensionResult> {
     const { holds, telemetry } = this.#dependencies;
-    const pipeline_id = named === undefined ? undefined : this.#heldAs(named);
-    const stop = pipeline_id === undefined ? undefined : await holds.start(pipeline_id);
+    const stop = named === undefined ? undefined : await holds.start(stoppedId(holds.state, this.#named(named)));
+    const pipeline_id = named === undefined ? undefined : suspendedId(holds.state, this.#named(named));
     const isSuspended = pipeline_id === undefined || ownHold(holds.state, pipeline_id) !== undefined;
     const hold = stop !== undefined && !isSuspended ? stop : await holds.resume(pipeline_id);
     telemetry.resumed(pipeline_id, by);
@@ -176,11 +176,10 @@ export class Operator {
     return this.#suspensionResult(pipeline_id, hold);
   }
 
-  /** The id by which a pipeline is held: either one names it where it is to be moved. */
-  #heldAs(pipeline_id: string): string {
-    const { holds, status } = this.#dependencies;
+  /** The pipeline that either of its ids names, where it is to be moved. */
+  #named(pipeline_id: string): Pick<Change, "pipeline_id" | "moved_from"> {
     const isOf = (change: Change): boolean => [change.pipeline_id, change.moved_from].includes(pipeline_id);
-    return heldId(holds.state, status.last?.plan?.changes.find(isOf) ?? { pipeline_id });
+    return this.#dependencies.status.last?.plan?.changes.find(isOf) ?? { pipeline_id };
   }
 
   /** Records that a pipeline was rewound, which the engine has done since `began`. */

@@ -15,7 +15,7 @@ import { followedSource, sourceChange, type SourceChange, withoutChanges } from 
 import type { Variables } from "./language/variables.ts";
 import { type ApprovalRule, approvalsFor, withApprovals } from "./holds/approval.ts";
 import { withSettling } from "./holds/settling.ts";
-import { heldId } from "./holds/hold.ts";
+import { suspendedId } from "./holds/hold.ts";
 import { planWithHolds, whileSuspended, withStopsOver } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
@@ -113,7 +113,7 @@ export class Planner {
     const unread = [...unreadFiles(skipped, notRead), ...claimedButIgnored(desired, inventory.state.pipelines)];
     const wanted = { ...desired, skipped: unread };
     const { plan, pipelines } = planWithHolds(actual, wanted, holds.state);
-    const held = plan.changes.filter((one) => holds.of(heldId(holds.state, one)) !== undefined);
+    const held = plan.changes.filter((one) => holds.of(suspendedId(holds.state, one)) !== undefined);
     const suspended = new Set(held.map(({ pipeline_id }) => pipeline_id));
     const to = followedSource(source.description, revision);
     const change = sourceChange(plan, [actual, wanted], inventory.state.source, to);

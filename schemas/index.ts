@@ -15,7 +15,7 @@ export {
   secretTexts,
 } from "./secret-fields.ts";
 export { defaultOptions, engineOptions } from "./pipeline.ts";
-export { readRewind, type RewindTo } from "./rewind.ts";
+export { canonicalRewind, readRewind, type RewindTo } from "./rewind.ts";
 export { basicType } from "./pipeline.ts";
 export { documentOf, normalise } from "./normalise.ts";
 export { hasResources } from "./normalise-resources.ts";

@@ -744,7 +744,7 @@ export interface SluiceDirectives {
    */
   start?: string;
   /**
-   * From where messages are read again, once for each value that is set: earliest, an ISO 8601 time, or offsets of partitions. Left in the file, it does nothing more.
+   * From where messages are read again, once for each value: earliest, an ISO 8601 time, or offsets of partitions. What was carried out is not carried out again, also after a revert; a text after # makes it another value.
    */
   rewind?: string;
   /**

@@ -1,3 +1,4 @@
+import { canonicalRewind } from "./rewind.ts";
 import type { PipelineV3 } from "./pipeline-v3.d.ts";
 
 /**
@@ -234,7 +235,7 @@ export function engineOptions(document: PipelineV3): EngineOptions {
     ...(sources.length > 0 && { sources: Object.fromEntries(sources) }),
     ...(consumer_group !== undefined && { consumer_group }),
     ...(start !== undefined && { start }),
-    ...(rewind !== undefined && { rewind }),
+    ...(rewind !== undefined && { rewind: canonicalRewind(rewind) }),
     ...(take_over !== undefined && { take_over }),
     ...(access_token !== undefined && { access_token }),
   };

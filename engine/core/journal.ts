@@ -142,8 +142,8 @@ export interface SourceNotes {
   cutLogs?: Record<Feed, CutLog>;
   /** Where partitions begin that had no leader when their topic was first read: as `x-sluice.start` has it. */
   starts?: Record<Feed, string>;
-  /** By cluster: the value of `x-sluice.rewind` that was carried out. */
-  rewound?: Record<string, string>;
+  /** By cluster: the values of `x-sluice.rewind` that were carried out, the newest last. */
+  rewound?: Record<string, readonly string[]>;
 }
 
 /** Where a pipeline stands. */

@@ -34,6 +34,7 @@ class SourceRecorder implements Pick<
   | "logCut"
   | "topicRecreated"
   | "rewound"
+  | "rewoundNothing"
   | "positionMoved"
   | "foreignCommit"
   | "foreignMembers"
@@ -120,6 +121,13 @@ class SourceRecorder implements Pick<
     this.log.warn(
       { pipeline_id, topic, partition, from, to },
       "A partition is read again, as x-sluice.rewind asks for.",
+    );
+  }
+
+  rewoundNothing({ pipeline_id, asked }: EventOf<"rewoundNothing">): void {
+    this.log.warn(
+      { pipeline_id, asked },
+      "Nothing is read again, although x-sluice.rewind asks for it: nothing of what it names was read, or is still there.",
     );
   }
 

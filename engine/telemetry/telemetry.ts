@@ -71,6 +71,8 @@ export interface Telemetry {
   topicRecreated(event: { pipeline_id: string; topic: string; from: string; to: string; hasDedup: boolean }): void;
   /** A partition is read again from `to` on, as the options ask for. */
   rewound(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
+  /** The options ask for a rewind, and nothing before the next offsets of what is read is there to be read again. */
+  rewoundNothing(event: { pipeline_id: string; asked: string }): void;
   /** A person has moved the consumer group; reading goes on there. `hasDedup`: events that are read again are dropped as repeats. */
   positionMoved(event: {
     pipeline_id: string;

@@ -4,7 +4,7 @@ import { type Cause, type Change, doesSomething, isStopByOperator, placeOf } fro
 import type { NoOp, Plan, WantedState } from "../plan/change.ts";
 import { nothing, plan, withInterrupted } from "../plan/decide/index.ts";
 import type { Reason } from "../plan/reason.ts";
-import { heldId, ownHold, stateIn, stopOf } from "./hold.ts";
+import { ownHold, stateIn, stoppedId, stopOf, suspendedId } from "./hold.ts";
 import type { Hold, HoldsState, StopHold } from "./hold.ts";
 
 /**
@@ -17,15 +17,15 @@ export function planWithHolds(
   wanted: WantedState,
   holds: HoldsState,
 ): { plan: Plan; pipelines: DesiredPipeline[] } {
-  const idOf = ({ pipeline_id }: DesiredPipeline): string =>
-    heldId(holds, actual.pipelines.get(pipeline_id) ?? { pipeline_id });
-  const stopped = wanted.pipelines.map((one) => asStopped(one, stopOf(holds, idOf(one))));
-  const pipelines = stopped.map((one) => asSuspended(one, ownHold(holds, idOf(one))));
+  const namedOf = ({ pipeline_id }: DesiredPipeline): Pick<Change, "pipeline_id" | "moved_from"> =>
+    actual.pipelines.get(pipeline_id) ?? { pipeline_id };
+  const stopped = wanted.pipelines.map((one) => asStopped(one, stopOf(holds, stoppedId(holds, namedOf(one)))));
+  const pipelines = stopped.map((one) => asSuspended(one, ownHold(holds, suspendedId(holds, namedOf(one)))));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
   const held = changes.map((change) => {
     const { pipeline_id } = change;
-    const id = heldId(holds, change);
-    const stop = stopOf(holds, id);
+    const id = suspendedId(holds, change);
+    const stop = stopOf(holds, stoppedId(holds, change));
     if (stop !== undefined && isToStop(stop, pipeline_id, actual)) return stopFirst(stop, change);
     const left = leftAlone(change, id, ownHold(holds, id));
     return stop === undefined ? left : stoppedBy(stop, left);
@@ -89,8 +89,8 @@ export function withStopsOver(
   const states = new Map(pipelines.map((one) => [one.pipeline_id, one.directives.state]));
   const isToRun = (change: Change): boolean => {
     const { pipeline_id: id } = change;
-    const held = heldId(holds, change);
-    const isHeld = stopOf(holds, held) !== undefined || ownHold(holds, held) !== undefined;
+    const isStopped = stopOf(holds, stoppedId(holds, change)) !== undefined;
+    const isHeld = isStopped || ownHold(holds, suspendedId(holds, change)) !== undefined;
     return !isHeld && (states.get(id) ?? "Running") === "Running" && isToRunAgain(change, actual);
   };
   return { ...rest, changes: changes.map((change) => (isToRun(change) ? afterStop(change) : change)) };

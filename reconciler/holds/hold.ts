@@ -60,17 +60,19 @@ export function stopOf({ stops = {} }: HoldsState, pipeline_id: string): StopHol
   return stop === undefined || Date.parse(stop.until) <= Date.now() ? undefined : stop;
 }
 
-/**
- * The id by which an operator holds a pipeline: one that is to be moved is held by the id that it has until then, where that is
- * held.
- */
-export function heldId(holds: HoldsState, { pipeline_id, moved_from }: Named): string {
-  return moved_from !== undefined && isHeld(holds, moved_from) ? moved_from : pipeline_id;
+/** The ids of a pipeline, of which the one that it has until it is moved comes first: it is held by either. */
+function idsOf({ pipeline_id, moved_from }: Named): string[] {
+  return moved_from === undefined ? [pipeline_id] : [moved_from, pipeline_id];
 }
 
-/** Whether an operator suspended or stopped this pipeline. */
-function isHeld(holds: HoldsState, pipeline_id: string): boolean {
-  return (ownHold(holds, pipeline_id) ?? stopOf(holds, pipeline_id)) !== undefined;
+/** The id by which an operator suspended a pipeline, else the one of its file. */
+export function suspendedId(holds: HoldsState, named: Named): string {
+  return idsOf(named).find((id) => ownHold(holds, id) !== undefined) ?? named.pipeline_id;
+}
+
+/** The id by which an operator stopped a pipeline, else the one of its file. */
+export function stoppedId(holds: HoldsState, named: Named): string {
+  return idsOf(named).find((id) => stopOf(holds, id) !== undefined) ?? named.pipeline_id;
 }
 
 /** The holds in which those of pipelines that were moved, by their former ids, are by the ids that they have now. */

@@ -10,6 +10,8 @@ export interface Sample {
   events: GivenEvent[];
   /** Events whose bytes no file of tests can hold, and with fields to hide those that are no JSON object. */
   leftOut: number;
+  /** Fields to hide that no event has. */
+  absent: string[];
 }
 
 /** An event as its source received it. */
@@ -36,7 +38,7 @@ export function sampleOf(
 ): Sample {
   const pseudonyms = new Pseudonyms();
   const hide = (event: JsonObject): JsonObject =>
-    hidden.reduce((of, field) => withPseudonym(of, field, pseudonyms), event);
+    hidden.reduce((of, field) => withPseudonym(of, field, (value) => pseudonyms.of(value, field)), event);
   const events = taken.flatMap(({ text, encoding, origin }): GivenEvent[] => {
     const source = sourceOf(origin, sources);
     if (source === undefined || encoding !== undefined) return [];
@@ -44,7 +46,8 @@ export function sampleOf(
     if (given === undefined) return [];
     return [{ ...(sources.length > 1 && { source: source?.source_id ?? "" }), ...given }];
   });
-  return { events, leftOut: taken.length - events.length };
+  const absent = hidden.filter((field) => !pseudonyms.fields.has(field));
+  return { events, leftOut: taken.length - events.length, absent };
 }
 
 /**
@@ -80,23 +83,32 @@ function objectIn(text: string): JsonObject | undefined {
 }
 
 /** The name as one key, and its parts as keys within each other, as pipelines read it: whichever are there. */
-function withPseudonym(event: JsonObject, field: string, pseudonyms: Pseudonyms): JsonObject {
+function withPseudonym(event: JsonObject, field: string, hide: (value: unknown) => unknown): JsonObject {
   const dots = [...field.matchAll(/\./g)].map(({ index }) => index);
-  const whole = Object.hasOwn(event, field) ? { ...event, [field]: pseudonyms.of(event[field]) } : event;
+  const whole = Object.hasOwn(event, field) ? { ...event, [field]: hide(event[field]) } : event;
   return dots.reduce((of, dot) => {
     const [key, rest] = [field.slice(0, dot), field.slice(dot + 1)];
     const held = Object.hasOwn(of, key) ? of[key] : undefined;
-    return isObject(held) ? { ...of, [key]: withPseudonym(held, rest, pseudonyms) } : of;
+    return held === undefined ? of : { ...of, [key]: within(held, rest, hide) };
   }, whole);
+}
+
+/** Objects in a list are hidden too, although no pipeline reads them by their names. */
+function within(held: unknown, field: string, hide: (value: unknown) => unknown): unknown {
+  if (Array.isArray(held)) return held.map((one: unknown) => within(one, field, hide));
+  return isObject(held) ? withPseudonym(held, field, hide) : held;
 }
 
 /** What stands in place of values: numbered as they come, so that nothing of a value can be guessed from it. */
 class Pseudonyms {
   readonly #numbers = new Map<string, number>();
   #firstBoolean: boolean | undefined;
+  /** Those of which an event had a value. */
+  readonly fields = new Set<string>();
 
   /** A value of the same kind, so that what is wrong with the kind of a value stays wrong. */
-  of(value: unknown): unknown {
+  of(value: unknown, field: string): unknown {
+    this.fields.add(field);
     if (typeof value === "string") return numeric.test(value) ? String(this.#number(value)) : this.#text(value);
     if (typeof value === "number" || typeof value === "bigint") return this.#number(String(value));
     if (typeof value === "boolean") return value !== (this.#firstBoolean ??= value);

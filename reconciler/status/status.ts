@@ -7,7 +7,7 @@ import type { SkippedFile, SourceDescription } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { Holds } from "../holds/holds.ts";
 import { whyStopped } from "../holds/held-plan.ts";
-import { heldId, ownHold, stopOf } from "../holds/hold.ts";
+import { ownHold, stopOf, stoppedId, suspendedId } from "../holds/hold.ts";
 import { documentCount } from "../desired/desired-state.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Change } from "../plan/change.ts";
@@ -202,10 +202,10 @@ export class Status {
     const { state } = holds;
     const { moved_from = pipeline_id } = change;
     const health = healthOf(engine, pipeline_id) ?? healthOf(engine, moved_from);
-    const held = heldId(state, change);
+    const held = suspendedId(state, change);
     const hold = ownHold(state, held);
     const suspended = suspensionOf(change, held, hold, state.everything);
-    const stop = health?.overall_status === "Running" ? undefined : stopOf(state, held);
+    const stop = health?.overall_status === "Running" ? undefined : stopOf(state, stoppedId(state, change));
     const observation = {
       ...entry,
       busy: busy.has(pipeline_id),

@@ -152,12 +152,15 @@ function seen(daemon: ControlClient): Promise<[PipelineRecord[], ReconcileSnapsh
 function rowsOf(records: readonly PipelineRecord[], snapshot: ReconcileSnapshot): string[][] {
   const found = new Map(snapshot.pipelines.map((one) => [one.pipeline_id, one]));
   const inEngine = new Set(records.map(({ pipeline_id }) => pipeline_id));
+  // One that is to be moved is a row by the id of its file.
+  const moves = new Set(snapshot.pipelines.flatMap(({ change }) => change.moved_from ?? []));
+  const kept = records.filter(({ pipeline_id }) => !moves.has(pipeline_id) || found.has(pipeline_id));
   return [
     rowOf("source", "", { ...snapshot, suspended: snapshot.suspension !== undefined }),
-    ...records.map(({ pipeline_id, status }) => rowOf(pipeline_id, status, found.get(pipeline_id))),
+    ...kept.map(({ pipeline_id, status }) => rowOf(pipeline_id, status, found.get(pipeline_id))),
     ...snapshot.pipelines
       .filter(({ pipeline_id }) => !inEngine.has(pipeline_id))
-      .map((one) => rowOf(one.pipeline_id, "", one)),
+      .map((one) => rowOf(one.pipeline_id, one.status ?? "", one)),
   ];
 }
 

@@ -6,6 +6,7 @@ import { eventsOf, type Sample, sampleOf } from "../../pipeline-tests/sample.ts"
 import { type ControlClient, daemonOf, pipelineUrl } from "../control/client.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
+import { printable } from "../invocation/terminal.ts";
 
 /** `sluice sample ID`: what a pipeline has, as the events of a test (docs/pipeline-tests.md). Takes nothing out. */
 export async function sample(invocation: Invocation, id: string): Promise<ExitCode> {
@@ -16,12 +17,14 @@ export async function sample(invocation: Invocation, id: string): Promise<ExitCo
     id,
     sources,
     limit: settings.text("sample_count"),
-    hidden: fieldsOf(settings.optional("sample_redact")),
+    hidden: fieldsOf([settings.all("sample_redact")[0]?.value ?? []].flat().map(String)),
   };
   const from = settings.text("sample_from");
-  const { events, leftOut } = from === "dead-letters" ? await ofLetters(daemon, of) : await ofSource(daemon, of, from);
+  const { events, leftOut, absent } =
+    from === "dead-letters" ? await ofLetters(daemon, of) : await ofSource(daemon, of, from);
   const tests = { tests: [{ name: `${from === "dead-letters" ? "dead letters" : "events"} of ${id}`, events }] };
   const code = show(invocation, tests, () => yamlDocument(tests).trimEnd());
+  if (absent.length > 0) terminal.err(printable(`--redact: no event has ${absent.join(", ")}: is that its name?`));
   if (leftOut > 0) {
     const reasons = "without a value, not UTF-8, beyond 8 MiB together, or with fields that cannot be hidden";
     terminal.err(`Left out: ${leftOut} that a file of tests cannot hold: ${reasons}.`);
@@ -64,9 +67,9 @@ const emptiness = {
   topic: "expected events in its topics, found none",
 } as const;
 
-function fieldsOf(list = ""): string[] {
-  return list
-    .split(",")
+function fieldsOf(lists: readonly string[]): string[] {
+  return lists
+    .flatMap((list) => list.split(","))
     .map((field) => field.trim())
     .filter(Boolean);
 }

@@ -134,11 +134,11 @@ function given(connection: View): Record<string, unknown> {
 }
 
 /** Directives about the position of a Kafka source. */
-export const positionRules: readonly Rule[] = [withoutGroup, times, adoptsAnother, rewindsJoin, rewindsOther];
+export const positionRules: readonly Rule[] = [withoutGroup, times, adoptsAnother, rewindsUnread, rewindsOther];
 
 function* withoutGroup(document: View): Iterable<Problem> {
   if (sourcesOf(document, (kind) => kind.hasConsumerGroup).length > 0 || document.sources().length === 0) return;
-  for (const key of ["start", "rewind", "take_over", "consumer_group"]) {
+  for (const key of ["start", "take_over", "consumer_group"]) {
     const directive = document.get("x-sluice", key);
     if (directive.exists)
       yield directive.problem("UNUSED", { expected: "a Kafka source, which alone has positions", found: "none" });
@@ -170,24 +170,31 @@ function* times(document: View): Iterable<Problem> {
   }
 }
 
-/** Nobody can tell which rows of a join would come again. */
-function* rewindsJoin(document: View): Iterable<Problem> {
+/** What is pushed is not kept, and nobody can tell which rows of a join would come again. */
+function* rewindsUnread(document: View): Iterable<Problem> {
   const rewind = document.get("x-sluice", "rewind");
-  if (!rewind.exists || document.get("join", "enabled").value !== true) return;
-  yield rewind.problem("UNUSED", { expected: "a pipeline without a join", found: "one with a join" });
+  if (!rewind.exists || document.sources().length === 0) return;
+  const isRead = sourcesOf(document, (kind) => kind.hasConsumerGroup).length > 0;
+  const hasJoin = document.get("join", "enabled").value === true;
+  if (isRead && !hasJoin) return;
+  yield rewind.problem("VALUE", {
+    expected: "a pipeline that reads topics, without a join: of others nobody can tell what would come again",
+    found: hasJoin ? "one with a join" : "one whose events are pushed to it",
+  });
 }
 
-/** Offsets of topics that it reads. */
+/** Each partition once, of a topic that it reads. */
 function* rewindsOther(document: View): Iterable<Problem> {
   const rewind = document.get("x-sluice", "rewind");
   const to = readRewind(rewind.text ?? "");
   const topics = new Set(document.sources("kafka").map((source) => source.get("topic").text));
   // What a variable gives is not known here.
   if (to?.kind !== "offsets" || topics.has(undefined)) return;
-  const other = to.offsets.find(({ topic }) => !topics.has(topic));
-  if (other === undefined) return;
+  const places = new Set(to.offsets.map(({ topic, partition }) => `${topic}/${partition}`));
+  const isKnown = to.offsets.every(({ topic }) => topics.has(topic));
+  if (isKnown && places.size === to.offsets.length) return;
   yield rewind.problem("VALUE", {
-    expected: `offsets of topics that it reads (${[...topics].join(", ")})`,
+    expected: isKnown ? "each partition once" : `offsets of topics that it reads (${[...topics].join(", ")})`,
     found: found(rewind.value, rewind.path),
   });
 }

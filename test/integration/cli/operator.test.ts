@@ -306,6 +306,15 @@ describe("sluice suspend and resume", () => {
     expect(world.engine.calls.at(-1)).toBe("resume orders");
   });
 
+  test("one that is to be moved is one row, by the id of its file", async () => {
+    await sluice("suspend", "orders");
+    source.push("Moved", { ...orders, id: "shop-orders", sluice: ["moved_from: orders"] }, sales);
+    await sluice("reconcile", "--wait");
+    const { out } = await sluice("get");
+    expect(out).toMatch(/^shop-orders +False +Running +Suspended /m);
+    expect(out).not.toMatch(/^orders |NotLookedAt/m);
+  });
+
   test("resume --wait judges the pipeline that it names, whatever others are", async () => {
     await sluice("suspend", "orders");
     await sluice("stop", "sales-eu", "--wait");

@@ -457,6 +457,10 @@ describe("sluice sample", { tags: ["rest"] }, () => {
         tests: [{ name: "events of waiting", events: [{ event: { id: "a", mail: "redacted-1", amount: 3 } }] }],
       });
     }
+    // Several flags count together, and a name that no event has is told.
+    const { out, err } = await sample("waiting", "--from", "stream", "--redact", "amount,mial");
+    expect(load(out)).toMatchObject({ tests: [{ events: [{ event: { mail: "redacted-1", amount: 2 } }] }] });
+    expect(err).toContain("--redact: no event has mial");
   });
 });
 

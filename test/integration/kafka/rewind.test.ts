@@ -43,9 +43,7 @@ describe("a pipeline that is rewound", () => {
       await scene.create();
       await scene.holds(span(1, 60));
       const rewind = `${scene.topic}/0=20`;
-      await scene.stop();
       await scene.options({ rewind });
-      await scene.resume();
       await scene.holds([...span(1, 20), ...twice(21, 60)]);
       await scene.reopen();
       await scene.produce(61, 70, 0);

@@ -33,6 +33,7 @@ test("a record of the stream is sampled as a request, of which the receiver make
   expect(sample).toEqual({
     events: [{ event: { resourceLogs: [{ scopeLogs: [{ scope: { name: "cart" }, logRecords: [again] }] }] } }],
     leftOut: 0,
+    absent: [],
   });
   expect(await push(sample.events[0]!.event)).toMatchObject({ status: 200 });
   const [first, second] = (await engine.sample(id, 10)).events;

@@ -113,6 +113,21 @@ describe("a pipeline that an operator stops", () => {
     },
   );
 
+  test("by the new id of a move that waits for a suspension by the former one is stopped at once", async () => {
+    const reconciler = await world.after(orders);
+    await reconciler.operator.suspend("orders", {});
+    world.source.say(movedOrders);
+    await outcomes(reconciler);
+    await reconciler.operator.stop("shop-orders", hour, ada);
+    expect(await outcomes(reconciler)).toEqual({ "shop-orders": "applied" });
+    expect(statusOf()).toBe("Stopped");
+    // Both are lifted by either id, and the move is made.
+    await reconciler.operator.resume("orders", {});
+    expect(await outcomes(reconciler)).toEqual({ "shop-orders": "applied" });
+    await outcomes(reconciler);
+    expect(statusOf("shop-orders")).toBe("Running");
+  });
+
   test("has to be one of this source", async () => {
     const reconciler = await world.after(orders);
     await expect(reconciler.operator.stop("sales-eu", hour, ada)).rejects.toThrow(

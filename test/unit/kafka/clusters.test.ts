@@ -196,18 +196,18 @@ describe("a journal that several readers share", () => {
     const [one, other] = [shared.reader(), shared.reader()];
     const [seen, seenToo] = [one.progress(pipeline_id).notes!, other.progress(pipeline_id).notes!];
     await Promise.all([
-      one.place(pipeline_id, {}, { notes: { ...seen, cutLogs: {}, rewound: { a: "earliest" } } }),
+      one.place(pipeline_id, {}, { notes: { ...seen, cutLogs: {}, rewound: { a: ["earliest"] } } }),
       other.place(
         pipeline_id,
         { "b/t/0": 7 },
-        { notes: { ...seenToo, topicIds: { ...seenToo.topicIds, "b/t": ["2", "3"] }, rewound: { b: "earliest" } } },
+        { notes: { ...seenToo, topicIds: { ...seenToo.topicIds, "b/t": ["2", "3"] }, rewound: { b: ["earliest"] } } },
       ),
     ]);
     expect(journal.notes).toEqual({
       topicIds: { "a/t": ["1"], "b/t": ["2", "3"] },
       cutLogs: {},
       starts: {},
-      rewound: { a: "earliest", b: "earliest" },
+      rewound: { a: ["earliest"], b: ["earliest"] },
     });
     expect(journal.positions).toEqual({ "b/t/0": 7 });
   });

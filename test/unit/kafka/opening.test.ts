@@ -282,6 +282,12 @@ describe("a partition that a person has moved while a batch is pending", () => {
   });
 });
 
+function learnedAgain(): KafkaPositions {
+  const { positions } = start();
+  positions.learn(cluster);
+  return positions;
+}
+
 const nextOf = ({ positions }: { positions: KafkaPositions }): (number | undefined)[] =>
   [0, 1].map((partition) => positions.next(feedOf(partition)));
 const rewinds = () =>
@@ -304,13 +310,17 @@ describe("a pipeline whose file asks for a rewind", () => {
     await again.opening.run(signals);
     expect([nextOf(again), rewinds().length]).toEqual([[20, 10], 2]);
     expect(classes()).not.toContain("owner");
-    // Another value asks for another one, and one that was left out and is set again too.
+    // Another value asks for another one.
     const earliest = start({ rewind: "earliest" });
     await earliest.opening.run(signals);
     expect(nextOf(earliest)).toEqual([10, 10]);
-    await start().opening.run(signals);
+    // A way back to an earlier file, and forth, asks for none.
     await journal.place(pipeline_id, { [feedOf(0)]: 69, [feedOf(1)]: 69 });
-    const anew = start({ rewind: "earliest" });
+    for (const rewind of ["orders/0=20,orders/1=3", undefined, "earliest"]) {
+      await start(rewind === undefined ? {} : { rewind }).opening.run(signals);
+    }
+    expect(nextOf({ positions: learnedAgain() })).toEqual([70, 70]);
+    const anew = start({ rewind: "earliest #2" });
     await anew.opening.run(signals);
     expect(nextOf(anew)).toEqual([10, 10]);
   });
@@ -330,6 +340,7 @@ describe("a pipeline whose file asks for a rewind", () => {
     const forward = start({ rewind: "orders/0=70" });
     await forward.opening.run(signals);
     expect([nextOf(forward), rewinds()]).toEqual([[50, 50], []]);
+    expect(told).toContainEqual(["rewoundNothing", { pipeline_id, asked: "orders/0=70" }]);
     const topics = new Map([["returns", { start: "latest" as const, hasDedup: false }]]);
     group.others = ["returns"];
     const fresh = start({ rewind: "earliest" }, topics);

@@ -21,6 +21,7 @@ test("an event is the one that the source received; what is no object, or has mo
   expect(sampleOf(eventsOf(letters), webhook, [])).toEqual({
     events: [{ event: { id: 1 } }, { text: "no json" }, { text: '{"id":9007199254740993}' }],
     leftOut: 1,
+    absent: [],
   });
 });
 
@@ -38,6 +39,7 @@ test("hidden fields are found as pipelines find them, and get a value of their k
   expect(sampleOf(eventsOf(letters), webhook, hidden)).toEqual({
     events: [{ event: { mail: "redacted-1", user, "user.name": "redacted-2", tags: [], id: 7 } }],
     leftOut: 1,
+    absent: ["none"],
   });
 });
 
@@ -54,6 +56,15 @@ test("a hidden value has one pseudonym wherever it is, and another value another
     { event: { customer: "1", mail: "redacted-3", paid: true, note: null } },
     { event: { customer: 4, mail: "redacted-2", paid: false, note: "5" } },
   ]);
+});
+
+test("a hidden field is found in lists too, and one that no event has is told", () => {
+  const letters = [letter('{"user":[{"name":"ada"},{"name":"bob"},7]}')];
+  expect(sampleOf(eventsOf(letters), webhook, ["user.name", "user.mail"])).toEqual({
+    events: [{ event: { user: [{ name: "redacted-1" }, { name: "redacted-2" }, 7] } }],
+    leftOut: 0,
+    absent: ["user.mail"],
+  });
 });
 
 test("an event of one of several topics names its source", () => {
@@ -87,5 +98,6 @@ test("a row of OTLP is the export request that makes it, without the attributes 
       { source: "traces", event: { resourceSpans: [{ scopeSpans: [{ spans: [{ name: "checkout" }] }] }] } },
     ],
     leftOut: 1,
+    absent: [],
   });
 });

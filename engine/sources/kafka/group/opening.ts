@@ -276,26 +276,24 @@ export class Opening {
   }
 
   /**
-   * Sets partitions that had an offset here back as `x-sluice.rewind` asks for, once for each of its values, but for those
-   * without a leader, and those of which it is undecided where they go on. Resolves with whether it has set any back.
+   * Sets partitions that had an offset here back as `x-sluice.rewind` asks for, once for each of its values: what goes back to
+   * an earlier file reads nothing again. Those without a leader stay, and those of which it is undecided where they go on.
+   * Resolves with whether it has set any back.
    */
   async #rewind({ partitions }: GroupState, known: ReadonlySet<Feed>): Promise<boolean> {
     const { pipeline_id, options, telemetry } = this.#options;
-    if (options.rewind === this.#positions.rewound) return false;
-    const to = options.rewind === undefined ? undefined : readRewind(options.rewind);
-    const back =
-      to === undefined
-        ? new Map<Feed, number>()
-        : await this.#rewindsTo(
-            to,
-            partitions.filter(({ feed }) => known.has(feed)),
-          );
+    const { rewind } = options;
+    const to = rewind === undefined || this.#positions.hasRewound(rewind) ? undefined : readRewind(rewind);
+    if (rewind === undefined || to === undefined) return false;
+    const read = partitions.filter(({ feed }) => known.has(feed));
+    const back = await this.#rewindsTo(to, read);
     const from = new Map([...back.keys()].map((feed) => [feed, this.#positions.final(feed)!]));
-    await this.#positions.rewind(back, options.rewind);
+    await this.#positions.rewind(back, rewind);
     for (const [feed, offset] of back) {
       const { topic, partition } = partitionOf(feed);
       telemetry.rewound({ pipeline_id, topic, partition, from: from.get(feed)!, to: offset });
     }
+    if (back.size === 0 && read.length > 0) telemetry.rewoundNothing({ pipeline_id, asked: rewind });
     return back.size > 0;
   }
 

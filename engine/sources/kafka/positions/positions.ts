@@ -5,6 +5,9 @@ import { kafkaPartition, partitionText } from "./feed.ts";
 import type { GroupState } from "./group-state.ts";
 import { TopicIds, type Recreated } from "./topic-ids.ts";
 
+/** Values of `x-sluice.rewind` that are remembered. */
+const mostRewinds = 100;
+
 /** The next offset of each partition. Every change is written to the journal first. */
 export class KafkaPositions {
   readonly #topics: ReadonlySet<string>;
@@ -25,7 +28,7 @@ export class KafkaPositions {
   readonly #goneFrom = new Map<Feed, number>();
   #cutLogs: Readonly<Record<Feed, CutLog>>;
   #starts: Readonly<Record<Feed, string>>;
-  #rewound: Readonly<Record<string, string>>;
+  #rewound: Readonly<Record<string, readonly string[]>>;
   readonly #topicIds: TopicIds;
 
   constructor(
@@ -150,18 +153,18 @@ export class KafkaPositions {
     this.#cutLogs = cutLogs;
   }
 
-  /** The value of `x-sluice.rewind` that was carried out. */
-  get rewound(): string | undefined {
-    return this.#rewound[this.#cluster];
+  /** Whether this value of `x-sluice.rewind` was carried out. */
+  hasRewound(value: string): boolean {
+    return this.#rewound[this.#cluster]?.includes(value) === true;
   }
 
   /**
    * Sets partitions back to these offsets, once the batches from before are settled, and notes with which value of
    * `x-sluice.rewind`, in one write. Throws what the journal throws.
    */
-  async rewind(offsets: ReadonlyMap<Feed, number>, value: string | undefined): Promise<void> {
-    const { [this.#cluster]: _before, ...others } = this.#rewound;
-    const rewound = value === undefined ? others : { ...others, [this.#cluster]: value };
+  async rewind(offsets: ReadonlyMap<Feed, number>, value: string): Promise<void> {
+    const values = [...(this.#rewound[this.#cluster] ?? []), value].slice(-mostRewinds);
+    const rewound = { ...this.#rewound, [this.#cluster]: values };
     const back = Array.from(offsets, ([feed, end]): [Feed, CutLog] => {
       return [feed, { end, next: this.#readUpTo(feed), isSettled: true, isRewind: true }];
     });

@@ -115,7 +115,7 @@ describe("a join", () => {
     {
       title: "that is to be rewound",
       content: join("join:\n", "x-sluice: { rewind: earliest }\njoin:\n"),
-      code: "UNUSED",
+      code: "VALUE",
       path: "x-sluice.rewind",
       at: "earliest",
       found: "one with a join",

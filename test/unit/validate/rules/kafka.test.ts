@@ -311,7 +311,7 @@ describe("where a group begins", () => {
 const rewind = (text: string) => `${kafkaPipeline}x-sluice: { rewind: ${text} }\n`;
 
 describe("from where messages are read again", () => {
-  test.each(["earliest", "2026-01-31T00:00Z", '"orders/0=1200,orders/1=900"'])("may be %s", (text) => {
+  test.each(["earliest", "2026-01-31T00:00Z", '"orders/0=1200,orders/1=900"', '"earliest #2"'])("may be %s", (text) => {
     expect(said(rewind(text))).toEqual([]);
   });
 
@@ -332,6 +332,14 @@ describe("from where messages are read again", () => {
       at: text,
       found: text.startsWith('"') ? text : `"${text}"`,
     })),
+    {
+      title: "a partition twice",
+      content: rewind('"orders/0=14,orders/0=10"'),
+      code: "VALUE",
+      path: "x-sluice.rewind",
+      at: '"orders/0=14',
+      found: '"orders/0=14,orders/0=10"',
+    },
     {
       title: "offsets of a topic that it does not read",
       content: rewind('"returns/0=1200"'),
