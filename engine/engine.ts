@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
+import type { EngineOptions, PipelineConfig, RewindTo } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./catalog/access-tokens.ts";
 import type { CatalogEntry } from "./catalog/catalog.ts";
 import { immutableChange } from "./catalog/immutable.ts";
@@ -15,7 +15,6 @@ import { EngineError, type ErrorCode } from "./core/errors.ts";
 import { isAtRest, shouldRun } from "./core/lifecycle.ts";
 import type { Readiness } from "./core/readiness.ts";
 import type { RewindPlan, RewoundPartition } from "./core/positions.ts";
-import type { RewindTo } from "../schemas/rewind.ts";
 import { isPushed } from "./sources/registry.ts";
 import type { PipelineHealth, PipelineView } from "./core/pipeline-view.ts";
 import type { SourceSample } from "./event/newest-events.ts";

@@ -14,8 +14,7 @@ export {
   secretFields,
   secretTexts,
 } from "./secret-fields.ts";
-export { defaultOptions, engineOptions } from "./pipeline.ts";
-export { canonicalRewind, readRewind, type RewindTo } from "./rewind.ts";
+export { canonicalRewind, defaultOptions, engineOptions, readRewind, type RewindTo } from "./pipeline.ts";
 export { basicType } from "./pipeline.ts";
 export { documentOf, normalise } from "./normalise.ts";
 export { hasResources } from "./normalise-resources.ts";

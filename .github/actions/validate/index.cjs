@@ -1956,6 +1956,18 @@ var init_pipeline_v3_schema = __esm({
               pattern: "^(earliest|latest|\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d))$",
               "x-expected": "earliest, latest or a time such as 2026-01-31T00:00:00Z"
             },
+            rewind: {
+              description: "From where messages are read again, once for each value: earliest, an ISO 8601 time, or offsets of partitions. What was carried out is not carried out again, also after a revert; a text after # makes it another value.",
+              "x-rule": "with a Kafka source, and without a join",
+              examples: ["shop.orders/0=1200,shop.orders/1=900"],
+              "x-effect": "hot",
+              "x-events": "rows",
+              "x-events-removed": "same",
+              type: "string",
+              maxLength: 2e4,
+              pattern: "^(earliest|\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:\\d\\d)|[^\\s,=]+/\\d{1,6}=\\d{1,15}(, ?[^\\s,=]+/\\d{1,6}=\\d{1,15})*)( #\\S{1,64})?$",
+              "x-expected": "earliest, a time such as 2026-01-31T12:00:00Z, or offsets such as orders/0=1200,orders/1=900"
+            },
             consumer_group: {
               description: "The name of the consumer group, as the rights of the cluster ask for one. No other consumer may use it.",
               "x-rule": "with a Kafka source",
@@ -2028,6 +2040,7 @@ var init_pipeline_v3_schema = __esm({
               examples: ["7f3c0a1b"],
               "x-effect": "hot",
               "x-events": "forget",
+              "x-events-removed": "same",
               type: "string",
               pattern: "^[0-9a-f]{8}$",
               "x-expected": '8 hexadecimal digits in quotes, such as "7f3c0a1b"'
@@ -2067,6 +2080,7 @@ function effectOf(path2, { withDedup = false } = {}) {
 function eventsOf(path2, to2, before) {
   const found2 = nodesAt(path2).map((field2) => {
     const annotated = field2["x-events"];
+    if (to2 === void 0 && field2["x-events-removed"] !== void 0) return field2["x-events-removed"];
     if (typeof annotated !== "object") return annotated;
     return annotated[String(to2 ?? field2.default)];
   });
@@ -2183,6 +2197,7 @@ function engineOptions(document2) {
     sources: written2 = {},
     consumer_group,
     start,
+    rewind,
     take_over,
     access_token
   } = document2["x-sluice"] ?? {};
@@ -2203,9 +2218,26 @@ function engineOptions(document2) {
     ...sources.length > 0 && { sources: Object.fromEntries(sources) },
     ...consumer_group !== void 0 && { consumer_group },
     ...start !== void 0 && { start },
+    ...rewind !== void 0 && { rewind: canonicalRewind(rewind) },
     ...take_over !== void 0 && { take_over },
     ...access_token !== void 0 && { access_token }
   };
+}
+function readRewind(value) {
+  const [text5 = ""] = value.split(" #");
+  if (text5 === "earliest") return { kind: "earliest" };
+  if (/^\d{4}-\d\d-\d\dT/.test(text5)) return { kind: "time", time: Date.parse(text5) };
+  const offsets2 = text5.split(",").map((one2) => {
+    const [, topic = "", partition2 = "", offset2 = ""] = /^(.+)\/(\d+)=(\d+)$/.exec(one2.trim()) ?? [];
+    return { topic, partition: Number(partition2), offset: Number(offset2) };
+  });
+  return offsets2.every(({ topic }) => topic !== "") ? { kind: "offsets", offsets: offsets2 } : void 0;
+}
+function canonicalRewind(value) {
+  const [text5 = "", ...label] = value.split(" #");
+  const to2 = readRewind(text5);
+  const isTime = to2?.kind === "time" && !Number.isNaN(to2.time);
+  return [isTime ? new Date(to2.time).toISOString() : text5, ...label].join(" #");
 }
 function basicType(name3) {
   const basic = byName.get(name3);
@@ -11631,8 +11663,11 @@ var init_sluice_config_schema = __esm({
           "x-commands": ["sample"]
         },
         sample_redact: {
-          type: "string",
+          type: ["string", "array"],
           minLength: 1,
+          items: { type: "string", minLength: 1 },
+          minItems: 1,
+          maxItems: 100,
           description: "fields whose values are replaced, such as mail,user.name",
           "x-argument": "FIELD,...",
           "x-flag": "--redact",
@@ -13793,8 +13828,8 @@ function interspersed(characters2, fresh, count) {
   const changed = characters2.map((character, index) => index < count ? fresh + character : character).join("");
   return count > characters2.length ? changed + fresh : changed;
 }
-function repeat({ budget, fail }, value, times) {
-  const count = truncated(times, fail);
+function repeat({ budget, fail }, value, times2) {
+  const count = truncated(times2, fail);
   if (count < 0) return fail("repeat expects a count of 0 or more, found a negative one");
   budget.allocate(value.length * count);
   return value.repeat(count);
@@ -25003,12 +25038,38 @@ function* adoptsAnother(document2) {
     });
   }
 }
-function* startTime(document2) {
-  const start = document2.get("x-sluice", "start");
-  const text5 = start.text ?? "";
-  const [, day] = /^(\d{4}-\d\d-\d\d)T/.exec(text5) ?? [];
-  if (day === void 0 || isDay(day) && !Number.isNaN(Date.parse(text5))) return;
-  yield start.problem("VALUE", { expected: "a time that exists", found: found(start.value, start.path) });
+function* times(document2) {
+  for (const key of ["start", "rewind"]) {
+    const directive = document2.get("x-sluice", key);
+    const text5 = directive.text ?? "";
+    const [, day] = /^(\d{4}-\d\d-\d\d)T/.exec(text5) ?? [];
+    if (day === void 0 || isDay(day) && !Number.isNaN(Date.parse(text5))) continue;
+    yield directive.problem("VALUE", { expected: "a time that exists", found: found(directive.value, directive.path) });
+  }
+}
+function* rewindsUnread(document2) {
+  const rewind = document2.get("x-sluice", "rewind");
+  if (!rewind.exists || document2.sources().length === 0) return;
+  const isRead = sourcesOf(document2, (kind2) => kind2.hasConsumerGroup).length > 0;
+  const hasJoin = document2.get("join", "enabled").value === true;
+  if (isRead && !hasJoin) return;
+  yield rewind.problem("VALUE", {
+    expected: "a pipeline that reads topics, without a join: of others nobody can tell what would come again",
+    found: hasJoin ? "one with a join" : "one whose events are pushed to it"
+  });
+}
+function* rewindsOther(document2) {
+  const rewind = document2.get("x-sluice", "rewind");
+  const to2 = readRewind(rewind.text ?? "");
+  const topics = new Set(document2.sources("kafka").map((source) => source.get("topic").text));
+  if (to2?.kind !== "offsets" || topics.has(void 0)) return;
+  const places = new Set(to2.offsets.map(({ topic, partition: partition2 }) => `${topic}/${partition2}`));
+  const isKnown = to2.offsets.every(({ topic }) => topics.has(topic));
+  if (isKnown && places.size === to2.offsets.length) return;
+  yield rewind.problem("VALUE", {
+    expected: isKnown ? "each partition once" : `offsets of topics that it reads (${[...topics].join(", ")})`,
+    found: found(rewind.value, rewind.path)
+  });
 }
 function isDay(text5) {
   const time2 = Date.parse(`${text5}T00:00:00Z`);
@@ -25079,6 +25140,7 @@ var init_sources = __esm({
     "use strict";
     import_node_util2 = require("node:util");
     init_language();
+    init_schemas();
     init_problem();
     init_feeds();
     init_references();
@@ -25095,7 +25157,7 @@ var init_sources = __esm({
       ["on_tombstone", "tombstones"],
       ["adopt_group", "positions in a consumer group"]
     ];
-    positionRules = [withoutGroup, startTime, adoptsAnother];
+    positionRules = [withoutGroup, times, adoptsAnother, rewindsUnread, rewindsOther];
     formatRules = [avro, protobuf, registry, idleSchema];
     longestAvro = 65536;
   }
@@ -32969,10 +33031,10 @@ var init_variables2 = __esm({
 
 // reconciler/secrets/secret-problems.ts
 function secretProblems(pipelines, permissions, base) {
-  const before = base && new Set(base.flatMap(usesOf).map(keyOf2));
+  const before = base && new Set(base.flatMap(usesOf).flatMap(keysOf2));
   return pipelines.flatMap(usesOf).flatMap((used) => {
     if (!isAllowed(used, permissions)) return [refused(used, permissions === void 0)];
-    return before === void 0 || before.has(keyOf2(used)) ? [] : [added(used)];
+    return before === void 0 || keysOf2(used).some((key) => before.has(key)) ? [] : [added(used)];
   });
 }
 function newSecrets(after, before, permissions) {
@@ -33002,6 +33064,12 @@ function usesOf(pipeline) {
 }
 function keyOf2({ pipeline: { pipeline_id }, reference: { text: text5 }, servers }) {
   return JSON.stringify([pipeline_id, text5, servers.map(serverText).toSorted()]);
+}
+function keysOf2(used) {
+  const { pipeline_id, directives } = used.pipeline;
+  return [pipeline_id, ...directives.moved_from].map(
+    (id) => keyOf2({ ...used, pipeline: { ...used.pipeline, pipeline_id: id } })
+  );
 }
 function isAllowed({ pipeline: { pipeline_id }, reference: reference2, servers }, permissions) {
   if (permissions !== void 0) return isPermitted(permissions, reference2, { pipeline_id, servers });
@@ -36145,11 +36213,11 @@ function isTouched(present, entry3) {
 function driftOf(fields, entry3, { now }) {
   if (entry3?.fight !== void 0) return { fields, stance: "fight", times: entry3.fight.times };
   const recent = recentOf(entry3?.corrections, now).filter((one2) => one2.fields.some((path2) => fields.includes(path2)));
-  const times = Math.max(0, ...fields.map((path2) => recent.filter((one2) => one2.fields.includes(path2)).length));
-  if (times >= corrections) return { fields, stance: "fight", times };
+  const times2 = Math.max(0, ...fields.map((path2) => recent.filter((one2) => one2.fields.includes(path2)).length));
+  if (times2 >= corrections) return { fields, stance: "fight", times: times2 };
   const last2 = Math.max(0, ...recent.map(({ at: at2 }) => Date.parse(at2)));
-  const next2 = times === 0 ? 0 : last2 + firstPause * 2 ** (times - 1);
-  return next2 > now ? { fields, stance: "wait", times, next: next2 } : { fields, stance: "correct", times };
+  const next2 = times2 === 0 ? 0 : last2 + firstPause * 2 ** (times2 - 1);
+  return next2 > now ? { fields, stance: "wait", times: times2, next: next2 } : { fields, stance: "correct", times: times2 };
 }
 function recentOf(all = [], now) {
   return all.filter(({ at: at2 }) => Date.parse(at2) > now - window2 && Date.parse(at2) <= now);
@@ -36163,11 +36231,11 @@ function corrected(desired, change, drift) {
   if (change.kind === "no-op" || change.kind === "refuse") return { ...change, drift: { ...drift, stance: "report" } };
   if (drift.stance === "correct") return puttingBack(change, drift);
   const { fields, effect, events, why: of } = change;
-  const { times, next: next2 = 0 } = drift;
+  const { times: times2, next: next2 = 0 } = drift;
   const left = { fields, effect, events, drift };
   if (drift.stance === "wait")
-    return { ...noOp(desired, "Drifted", { code: "DriftWaits", facts: { of, times, next: next2 } }), ...left };
-  const why = { code: "DriftFight", facts: { of, times } };
+    return { ...noOp(desired, "Drifted", { code: "DriftWaits", facts: { of, times: times2, next: next2 } }), ...left };
+  const why = { code: "DriftFight", facts: { of, times: times2 } };
   return { ...noOp(desired, "Drifted", why), ...left, kind: "refuse", cause: "DriftFight" };
 }
 function puttingBack(change, drift) {
@@ -36235,7 +36303,7 @@ function memoryLostBy({ kind: kind2, calls, fields }, present) {
   const isGenerated = hasAccessToken(config) && options.access_token === void 0;
   const run = fields.find(({ path: path2 }) => path2 === "x-sluice.take_over")?.to;
   return [
-    ...forgets("transforms") && status !== "Terminated" ? keysOf2(present) : [],
+    ...forgets("transforms") && status !== "Terminated" ? keysOf3(present) : [],
     ...forgets("join") && status !== "Terminated" ? bufferedOf(present) : [],
     ...isGenerated && (ends2 || bringsToken) ? [{ code: "AccessToken", facts: { pipeline_id } }] : [],
     ...typeof run === "string" ? [{ code: "GroupPlace", facts: { run } }] : []
@@ -36259,7 +36327,7 @@ function lostInEngine({ config, options }) {
 function lettersOf({ dead_letters: count }) {
   return count === 0 ? [] : [{ code: "DeadLetters", facts: { count } }];
 }
-function keysOf2({ config, keys: keys2 }) {
+function keysOf3({ config, keys: keys2 }) {
   return hasDedup3(config) ? [{ code: "DedupKeys", facts: keys2 === void 0 ? {} : { keys: keys2 } }] : [];
 }
 function bufferedOf({ config, join: join15 }) {
@@ -36271,7 +36339,7 @@ function memoryOf(desired, present) {
   const keepsToken = hasAccessToken(desired.config);
   const isBrought = keepsToken && desired.options.access_token !== void 0;
   const token5 = hasAccessToken(config) && !isBrought ? [{ code: "AccessToken", facts: keepsToken ? { pipeline_id } : {} }] : [];
-  return [...keysOf2(present), ...bufferedOf(present), ...token5];
+  return [...keysOf3(present), ...bufferedOf(present), ...token5];
 }
 function hasDedup3({ transforms }) {
   return transforms.some(({ type }) => type === "dedup");
@@ -37237,9 +37305,14 @@ function stopOf({ stops = {} }, pipeline_id) {
   const stop = Object.hasOwn(stops, pipeline_id) ? stops[pipeline_id] : void 0;
   return stop === void 0 || Date.parse(stop.until) <= Date.now() ? void 0 : stop;
 }
-function heldId(holds, { pipeline_id, moved_from }) {
-  if (moved_from === void 0) return pipeline_id;
-  return (ownHold(holds, moved_from) ?? stopOf(holds, moved_from)) === void 0 ? pipeline_id : moved_from;
+function idsOf({ pipeline_id, moved_from }) {
+  return moved_from === void 0 ? [pipeline_id] : [moved_from, pipeline_id];
+}
+function suspendedId(holds, named7) {
+  return idsOf(named7).find((id) => ownHold(holds, id) !== void 0) ?? named7.pipeline_id;
+}
+function stoppedId(holds, named7) {
+  return idsOf(named7).find((id) => stopOf(holds, id) !== void 0) ?? named7.pipeline_id;
 }
 var init_hold = __esm({
   "reconciler/holds/hold.ts"() {
@@ -37249,14 +37322,14 @@ var init_hold = __esm({
 
 // reconciler/holds/held-plan.ts
 function planWithHolds(actual, wanted, holds) {
-  const idOf2 = ({ pipeline_id }) => heldId(holds, actual.pipelines.get(pipeline_id) ?? { pipeline_id });
-  const stopped = wanted.pipelines.map((one2) => asStopped(one2, stopOf(holds, idOf2(one2))));
-  const pipelines = stopped.map((one2) => asSuspended(one2, ownHold(holds, idOf2(one2))));
+  const namedOf = ({ pipeline_id }) => actual.pipelines.get(pipeline_id) ?? { pipeline_id };
+  const stopped = wanted.pipelines.map((one2) => asStopped(one2, stopOf(holds, stoppedId(holds, namedOf(one2)))));
+  const pipelines = stopped.map((one2) => asSuspended(one2, ownHold(holds, suspendedId(holds, namedOf(one2)))));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
   const held2 = changes.map((change) => {
     const { pipeline_id } = change;
-    const id = heldId(holds, change);
-    const stop = stopOf(holds, id);
+    const id = suspendedId(holds, change);
+    const stop = stopOf(holds, stoppedId(holds, change));
     if (stop !== void 0 && isToStop(stop, pipeline_id, actual)) return stopFirst(stop, change);
     const left = leftAlone(change, id, ownHold(holds, id));
     return stop === void 0 ? left : stoppedBy(stop, left);
@@ -37282,8 +37355,8 @@ function withStopsOver({ changes, ...rest }, actual, pipelines, holds) {
   const states = new Map(pipelines.map((one2) => [one2.pipeline_id, one2.directives.state]));
   const isToRun = (change) => {
     const { pipeline_id: id } = change;
-    const held2 = heldId(holds, change);
-    const isHeld = stopOf(holds, held2) !== void 0 || ownHold(holds, held2) !== void 0;
+    const isStopped = stopOf(holds, stoppedId(holds, change)) !== void 0;
+    const isHeld = isStopped || ownHold(holds, suspendedId(holds, change)) !== void 0;
     return !isHeld && (states.get(id) ?? "Running") === "Running" && isToRunAgain(change, actual);
   };
   return { ...rest, changes: changes.map((change) => isToRun(change) ? afterStop(change) : change) };
@@ -37419,7 +37492,7 @@ function eventCosts({ fields }, present, { config: to2, options }) {
   if (fields.length === 0) return [];
   return [
     ...unreadCosts(from, to2, lag),
-    ...optionCosts(present.options, options),
+    ...optionCosts(present.options, options, dedupsOf(to2).size > 0),
     ...dedupCosts(from, to2, keys2),
     ...joinCosts(from, to2, join15?.events),
     ...sourceCosts(from, to2),
@@ -37444,13 +37517,14 @@ function unreadCosts(from, to2, lag) {
     ...moved5.length === 0 ? [] : [{ code: "BrokersChange", facts: { topics: moved5 } }]
   ];
 }
-function optionCosts(from, to2) {
+function optionCosts(from, to2, hasDedup4) {
   const asked2 = optionsAsked.filter(([name3, value]) => to2[name3] === value && from[name3] !== value);
   const [before, after] = [from, to2].map(({ null: of = "default" }) => of);
   const run = to2.take_over === from.take_over ? void 0 : to2.take_over;
   return [
     ...asked2.map(([, , cost]) => cost),
     ...run === void 0 ? [] : [{ code: "TakenOver", facts: { run } }],
+    ...to2.rewind === void 0 || to2.rewind === from.rewind ? [] : [{ code: "Rewinds", facts: { to: to2.rewind, hasDedup: hasDedup4 } }],
     ...before === after ? [] : [{ code: "NullChanges", facts: { to: after } }],
     ...tombstoneCosts(from, to2)
   ];
@@ -37776,8 +37850,9 @@ function previewOfLive(live, head, permissions) {
     const present = actual.pipelines.get(moved_from);
     return present === void 0 ? one2 : { ...one2, present };
   });
-  const alike = hiding2.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
-  const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(actual.pipelines.get(pipeline_id)));
+  const now = withMoves(actual, { pipelines, refused: head.desired.refused }).pipelines;
+  const alike = hiding2.map(({ pipeline_id }) => pipeline_id).filter((id) => now.has(id));
+  const ofTargets = pipelines.flatMap(({ pipeline_id }) => targetNotes(now.get(pipeline_id)));
   const notes = [
     ...notesOf(live, alike),
     ...approvalNotes(live, changes, byId2(pipelines)),
@@ -43011,9 +43086,9 @@ ${connectionTrouble(output)}`, answer2);
         );
       }
       #late(answer2) {
-        const times = `${this.#timeouts.silence / 1e3} s of silence or ${this.#timeouts.total / 1e3} s in all`;
-        if (answer2?.status !== 401) return `no end after ${times}`;
-        return `the server asked for credentials, and no credential helper of Git's settings gave any within ${times}`;
+        const times2 = `${this.#timeouts.silence / 1e3} s of silence or ${this.#timeouts.total / 1e3} s in all`;
+        if (answer2?.status !== 401) return `no end after ${times2}`;
+        return `the server asked for credentials, and no credential helper of Git's settings gave any within ${times2}`;
       }
     };
     idle2 = /^((remote: )?(Counting|Compressing|Enumerating|Receiving|Resolving|Total)\b|Please make sure you have the correct access|and the repository exists)/;
@@ -43607,8 +43682,8 @@ function goneText(lost2) {
 function driftText(of) {
   return `it drifted from its file: ${reasonText(of)}`;
 }
-function correctedText(of, times) {
-  return `${driftText(of)}; it was corrected ${counted2(times, "time")} within an hour`;
+function correctedText(of, times2) {
+  return `${driftText(of)}; it was corrected ${counted2(times2, "time")} within an hour`;
 }
 function secretsText(secrets2) {
   const have = secrets2.length === 1 ? "has another value" : "have other values";
@@ -43782,14 +43857,14 @@ var init_reasons = __esm({
         return `blocked by ${pipeline_id}, which ${why}: this is carried out when ${pipeline_id} runs`;
       },
       DriftLeft: ({ of, mode }) => mode === "ignore" ? `${reasonText(of)}, which x-sluice.drift: ignore accepts` : `${driftText(of)}, which x-sluice.drift: report leaves as it is`,
-      DriftWaits: ({ of, times, next: next2 }) => `${correctedText(of, times)}, and is corrected again at ${new Date(next2).toISOString()}`,
+      DriftWaits: ({ of, times: times2, next: next2 }) => `${correctedText(of, times2)}, and is corrected again at ${new Date(next2).toISOString()}`,
       FieldsDiffer: ({ paths }) => `${firstOf2(paths)} changed`,
       StatusDiffers: ({ status }) => `it is ${status}`,
       DeletedInEngine: ({ lost: lost2 }) => goneText(lost2),
       FileUnusable: fileText,
       ImmutableField: immutableText,
       NotAdopted: notAdoptedText,
-      DriftFight: ({ of, times }) => `${correctedText(of, times)}: another writer keeps changing it, and it is left as it is. Ways out: find that writer; or write the intended values into the file; or set x-sluice.drift: report; or suspend it for one turn, after which it is corrected again`,
+      DriftFight: ({ of, times: times2 }) => `${correctedText(of, times2)}: another writer keeps changing it, and it is left as it is. Ways out: find that writer; or write the intended values into the file; or set x-sluice.drift: report; or suspend it for one turn, after which it is corrected again`,
       IdChanged: idText,
       NotMoved: notMovedText,
       EmptySource: () => "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path and the branch, or the folder of --dir; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
@@ -43849,6 +43924,11 @@ var init_costs2 = __esm({
       UncertainSent: () => "a batch of which it is not known whether it was written is sent again from then on: its rows may be in the table twice",
       ViewSkipped: () => "where a materialized view refuses rows, they are left out there and counted, where it paused before",
       TakenOver: ({ run }) => `it goes on at the offsets that run ${run} committed: prepared batches below them are given up, and repeats of events of that run pass once`,
+      Rewinds: ({ to: to2, hasDedup: hasDedup4 }) => {
+        const from = to2 === "earliest" ? "the beginning of its topics" : to2;
+        const repeats = hasDedup4 ? ", but for those whose key dedup still remembers" : "";
+        return `messages from ${from} on are read again, once, and become rows once more${repeats}`;
+      },
       NullChanges: ({ to: to2 }) => `for a field that is null or absent, a column that is not Nullable ${nulls[to2]} from then on`,
       TombstonesChange: ({ source_id, kept: kept2 }) => `records of ${source_id} with a null value ${kept2 ? "become dead letters" : "are skipped and counted"} from then on`,
       SourcesBegin: ({ sources }) => `events of ${someOf(sources)} are taken from then on`,

@@ -1,5 +1,4 @@
-import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
-import type { RewindTo } from "../../../schemas/rewind.ts";
+import type { KafkaSourceConfig, RewindTo } from "../../../schemas/pipeline.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Progress } from "../../core/journal.ts";
 import type { Feed, RewoundPartition } from "../../core/positions.ts";
@@ -8,7 +7,7 @@ import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom } from "./brokers/failures.ts";
 import { byConnection, type Connected } from "./connections.ts";
 import { Group } from "./group/group.ts";
-import { partitionOf, partitionText } from "./positions/feed.ts";
+import { offsetIn, partitionOf, partitionText } from "./positions/feed.ts";
 import type { PartitionState } from "./positions/group-state.ts";
 import { KafkaPositions } from "./positions/positions.ts";
 import type { SampleTools } from "./sample.ts";
@@ -135,12 +134,6 @@ async function nextOffsets(
     if (next >= first) return { feed, next, first };
     throw refused(pipeline_id, `${partitionText(feed)} begins at offset ${first}, and ${next} is gone`);
   });
-}
-
-/** The offset that is asked for; undefined where none is. */
-export function offsetIn(offsets: Extract<RewindTo, { kind: "offsets" }>["offsets"], feed: Feed): number | undefined {
-  const { topic, partition } = partitionOf(feed);
-  return offsets.find((one) => one.topic === topic && one.partition === partition)?.offset;
 }
 
 function checkAllNamed(
