@@ -12,6 +12,12 @@ vi.setConfig({ testTimeout: 120_000 });
 const inScene = useScenes(useKafka());
 
 const count = (ids: readonly number[]): number => ids.filter((id) => id <= 100).length;
+/** Resolves when the table has these rows, and how far they were read is committed: a rewind looks at that. */
+async function settled(scene: KafkaScene, ids: readonly number[]): Promise<void> {
+  await scene.holds(ids);
+  await scene.until(({ pending_batches }) => pending_batches === 0);
+}
+
 const twice = (from: number, to: number): number[] => span(from, to).flatMap((id) => [id, id]);
 
 describe("a pipeline that is rewound", () => {
@@ -21,7 +27,7 @@ describe("a pipeline that is rewound", () => {
       await scene.produce(1, 60, 0);
       await scene.produce(61, 100, 1);
       await scene.create();
-      await scene.holds(span(1, 100));
+      await settled(scene, span(1, 100));
       const to = { kind: "offsets", offsets: [{ topic: scene.topic, partition: 0, offset: 20 }] } as const;
       const planned = await engine.rewindPlan(scene.pipeline_id, to);
       expect(planned).toMatchObject({ events: 40, partitions: [{ partition: 0, from: 60, to: 20, first: 0 }] });
@@ -41,7 +47,7 @@ describe("a pipeline that is rewound", () => {
     inScene(async (scene) => {
       await scene.produce(1, 60, 0);
       await scene.create();
-      await scene.holds(span(1, 60));
+      await settled(scene, span(1, 60));
       const rewind = `${scene.topic}/0=20`;
       await scene.options({ rewind });
       await scene.holds([...span(1, 20), ...twice(21, 60)]);
@@ -57,7 +63,7 @@ describe("a pipeline that is rewound", () => {
       const { engine } = scene.running;
       await scene.produce(1, 50, 0);
       await scene.create(scene.config({}, { transforms }));
-      await scene.holds(span(1, 50));
+      await settled(scene, span(1, 50));
       const since = { kind: "time", time: 0 } as const;
       expect(await engine.rewind(scene.pipeline_id, since)).toMatchObject({ events: 50, keys: 50, recent: 50 });
       await scene.produce(51, 60, 0);
@@ -71,7 +77,7 @@ describe("a pipeline that is rewound", () => {
         ({ kind: "offsets", offsets: [{ topic: scene.topic, partition, offset }] }) as const;
       await scene.produce(1, 50, 0);
       await scene.create();
-      await scene.holds(span(1, 50));
+      await settled(scene, span(1, 50));
       const refused = async (to: Parameters<typeof engine.rewind>[1], why: string): Promise<void> => {
         const error = expect.objectContaining({ code: "REWIND_REFUSED", message: expect.stringContaining(why) });
         await expect(engine.rewind(scene.pipeline_id, to)).rejects.toEqual(error);

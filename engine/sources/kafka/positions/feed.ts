@@ -1,4 +1,3 @@
-import type { RewindTo } from "../../../../schemas/pipeline.ts";
 import type { Feed } from "../../../core/positions.ts";
 
 /** A partition of a topic of one cluster: another cluster with a topic of the same name is another feed. */
@@ -38,10 +37,4 @@ export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
 export function partitionOf(feed: Feed): { topic: string; partition: number } {
   const { topic, partition } = kafkaPartition(feed)!;
   return { topic, partition };
-}
-
-/** The offset that is asked for; undefined where none is. */
-export function offsetIn(offsets: Extract<RewindTo, { kind: "offsets" }>["offsets"], feed: Feed): number | undefined {
-  const { topic, partition } = partitionOf(feed);
-  return offsets.find((one) => one.topic === topic && one.partition === partition)?.offset;
 }
