@@ -11,7 +11,7 @@ import type { SourceChange } from "./holds/source-change.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
 import type { Change, Plan } from "./plan/change.ts";
 import { endOf, type ReconcileAnswer, type Requested, type Requests } from "./status/reconcile-request.ts";
-import { printPlan, shownChange, type ShownChange } from "./plan/render/index.ts";
+import { printPlan, shownChange, type ShownChange, someOf } from "./plan/render/index.ts";
 import type { Status } from "./status/status.ts";
 import type { Telemetry } from "./status/telemetry.ts";
 import { printable } from "./language/problem.ts";
@@ -147,8 +147,9 @@ export class Operator {
   /** Lifts a suspension, or the stop of a pipeline. Throws HoldError where there is none. */
   async resume(named: string | undefined, { by }: Asker): Promise<SuspensionResult> {
     const { holds, telemetry } = this.#dependencies;
-    const stop = named === undefined ? undefined : await holds.start(stoppedId(holds.state, this.#named(named)));
-    const pipeline_id = named === undefined ? undefined : suspendedId(holds.state, this.#named(named));
+    const of = named === undefined ? undefined : this.#named(named);
+    const stop = of && (await holds.start(stoppedId(holds.state, of)));
+    const pipeline_id = of && suspendedId(holds.state, of);
     const isSuspended = pipeline_id === undefined || ownHold(holds.state, pipeline_id) !== undefined;
     const hold = stop !== undefined && !isSuspended ? stop : await holds.resume(pipeline_id);
     telemetry.resumed(pipeline_id, by);
@@ -188,8 +189,6 @@ export class Operator {
     const { pipelines, last_attempted_revision } = inventory.state;
     const ended = new Date();
     const places = partitions.map(({ topic, partition, from, to }) => `${topic}/${partition} from ${from} to ${to}`);
-    const more = places.length - mostPlaces;
-    const named = `${places.slice(0, mostPlaces).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
     return operations.note({
       pipeline_id,
       revision: pipelines[pipeline_id]?.revision ?? last_attempted_revision ?? "none",
@@ -200,7 +199,7 @@ export class Operator {
         cause: "RewoundByOperator",
         effect: "restart",
         events: "rows",
-        reason: printable(`${events} offsets are read again: ${named}`),
+        reason: printable(`${events} offsets are read again: ${someOf(places, mostPlaces)}`),
         calls: [],
         fields: [],
       },

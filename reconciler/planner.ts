@@ -78,7 +78,7 @@ export class Planner {
    */
   async make(revision: Revision, desired: DesiredState): Promise<MadePlan> {
     const { holds, approve, inventory, operations } = this.#dependencies;
-    await holds.move(movesMade(this.#seen(), desired));
+    await holds.move(() => movesMade(this.#seen(), desired));
     const isNeeded = approve !== undefined && holds.state.pin?.commit !== revision.sha;
     if (!isNeeded) return this.#make(revision, desired, undefined);
     const approved = (id: string): string[] => approvalsFor(revision, inventory.state.pipelines[id]?.revision);

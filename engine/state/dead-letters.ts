@@ -268,10 +268,8 @@ export class DeadLetters {
   }
 
   #page(pipeline_id: string, limit: number, cursor = "0", filter: LetterFilter = {}): DeadLetterPage {
-    const range = {
-      ...this.#rangeOf(pipeline_id),
-      start: [this.#queueOf(pipeline_id), Number(cursor) + 1] satisfies Key,
-    };
+    const whole = this.#rangeOf(pipeline_id);
+    const range = { ...whole, start: [whole.start[0], Number(cursor) + 1] satisfies Key };
     const messages: DeadLetter[] = [];
     let [looked, last] = [0, 0];
     for (const { key, value } of this.#letters.getRange(range)) {

@@ -4,7 +4,7 @@ import { type Cause, type Change, doesSomething, isStopByOperator, placeOf } fro
 import type { NoOp, Plan, WantedState } from "../plan/change.ts";
 import { nothing, plan, withInterrupted } from "../plan/decide/index.ts";
 import type { Reason } from "../plan/reason.ts";
-import { ownHold, stateIn, stoppedId, stopOf, suspendedId } from "./hold.ts";
+import { ownHold, stateIn, stopFor, suspendedId } from "./hold.ts";
 import type { Hold, HoldsState, StopHold } from "./hold.ts";
 
 /**
@@ -19,13 +19,13 @@ export function planWithHolds(
 ): { plan: Plan; pipelines: DesiredPipeline[] } {
   const namedOf = ({ pipeline_id }: DesiredPipeline): Pick<Change, "pipeline_id" | "moved_from"> =>
     actual.pipelines.get(pipeline_id) ?? { pipeline_id };
-  const stopped = wanted.pipelines.map((one) => asStopped(one, stopOf(holds, stoppedId(holds, namedOf(one)))));
+  const stopped = wanted.pipelines.map((one) => asStopped(one, stopFor(holds, namedOf(one))));
   const pipelines = stopped.map((one) => asSuspended(one, ownHold(holds, suspendedId(holds, namedOf(one)))));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
   const held = changes.map((change) => {
     const { pipeline_id } = change;
     const id = suspendedId(holds, change);
-    const stop = stopOf(holds, stoppedId(holds, change));
+    const stop = stopFor(holds, change);
     if (stop !== undefined && isToStop(stop, pipeline_id, actual)) return stopFirst(stop, change);
     const left = leftAlone(change, id, ownHold(holds, id));
     return stop === undefined ? left : stoppedBy(stop, left);
@@ -89,8 +89,7 @@ export function withStopsOver(
   const states = new Map(pipelines.map((one) => [one.pipeline_id, one.directives.state]));
   const isToRun = (change: Change): boolean => {
     const { pipeline_id: id } = change;
-    const isStopped = stopOf(holds, stoppedId(holds, change)) !== undefined;
-    const isHeld = isStopped || ownHold(holds, suspendedId(holds, change)) !== undefined;
+    const isHeld = (stopFor(holds, change) ?? ownHold(holds, suspendedId(holds, change))) !== undefined;
     return !isHeld && (states.get(id) ?? "Running") === "Running" && isToRunAgain(change, actual);
   };
   return { ...rest, changes: changes.map((change) => (isToRun(change) ? afterStop(change) : change)) };

@@ -75,6 +75,11 @@ export function stoppedId(holds: HoldsState, named: Named): string {
   return idsOf(named).find((id) => stopOf(holds, id) !== undefined) ?? named.pipeline_id;
 }
 
+/** The stop of a pipeline by either of its ids. */
+export function stopFor(holds: HoldsState, named: Named): StopHold | undefined {
+  return stopOf(holds, stoppedId(holds, named));
+}
+
 /** The holds in which those of pipelines that were moved, by their former ids, are by the ids that they have now. */
 export function holdsMoved(holds: HoldsState, moves: ReadonlyMap<string, string>): HoldsState {
   const { pipelines, stops, ...rest } = holds;

@@ -119,10 +119,14 @@ export class Holds {
     return stop;
   }
 
-  /** Pipelines that were moved, by their former ids, are held by the ids that they have now. Throws what the disk throws. */
-  async move(moves: ReadonlyMap<string, string>): Promise<void> {
-    const { pipelines, stops = {} } = this.#state;
-    if (![...moves.keys()].some((id) => Object.hasOwn(pipelines, id) || Object.hasOwn(stops, id))) return;
+  /**
+   * Pipelines that were moved, by their former ids, are held by the ids that they have now. `movesMade` is asked only where one is
+   * held. Throws what the disk throws.
+   */
+  async move(movesMade: () => ReadonlyMap<string, string>): Promise<void> {
+    const held = [this.#state.pipelines, this.#state.stops ?? {}].flatMap((of) => Object.keys(of));
+    const moves = held.length === 0 ? new Map<string, string>() : movesMade();
+    if (!held.some((id) => moves.has(id))) return;
     await this.#change((state) => holdsMoved(state, moves));
   }
 

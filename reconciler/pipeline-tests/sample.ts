@@ -44,7 +44,7 @@ export function sampleOf(
     if (source === undefined || encoding !== undefined) return [];
     const given = givenEvent(text, source, hidden.length === 0 ? undefined : hide);
     if (given === undefined) return [];
-    return [{ ...(sources.length > 1 && { source: source?.source_id ?? "" }), ...given }];
+    return [{ ...(sources.length > 1 && { source: source.source_id }), ...given }];
   });
   const absent = hidden.filter((field) => !pseudonyms.fields.has(field));
   return { events, leftOut: taken.length - events.length, absent };

@@ -7,7 +7,7 @@ import type { SkippedFile, SourceDescription } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { Holds } from "../holds/holds.ts";
 import { whyStopped } from "../holds/held-plan.ts";
-import { ownHold, stopOf, stoppedId, suspendedId } from "../holds/hold.ts";
+import { ownHold, stopFor, suspendedId } from "../holds/hold.ts";
 import { documentCount } from "../desired/desired-state.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Change } from "../plan/change.ts";
@@ -205,7 +205,7 @@ export class Status {
     const held = suspendedId(state, change);
     const hold = ownHold(state, held);
     const suspended = suspensionOf(change, held, hold, state.everything);
-    const stop = health?.overall_status === "Running" ? undefined : stopOf(state, stoppedId(state, change));
+    const stop = health?.overall_status === "Running" ? undefined : stopFor(state, change);
     const observation = {
       ...entry,
       busy: busy.has(pipeline_id),

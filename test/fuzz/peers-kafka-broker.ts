@@ -1,3 +1,4 @@
+import { int32 } from "../support/kafka/wire-bytes.ts";
 import { createHmac, pbkdf2Sync } from "node:crypto";
 import type { Socket } from "node:net";
 import { Frames } from "../support/kafka/frames.ts";
@@ -134,12 +135,6 @@ export class ReplayedBroker {
         return sentAs(framed(id, mutatedBytes(payload, random)), random);
     }
   }
-}
-
-function int32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32BE(value);
-  return bytes;
 }
 
 function framed(id: Buffer, payload: Buffer): Buffer {

@@ -37314,6 +37314,9 @@ function suspendedId(holds, named7) {
 function stoppedId(holds, named7) {
   return idsOf(named7).find((id) => stopOf(holds, id) !== void 0) ?? named7.pipeline_id;
 }
+function stopFor(holds, named7) {
+  return stopOf(holds, stoppedId(holds, named7));
+}
 var init_hold = __esm({
   "reconciler/holds/hold.ts"() {
     "use strict";
@@ -37323,13 +37326,13 @@ var init_hold = __esm({
 // reconciler/holds/held-plan.ts
 function planWithHolds(actual, wanted, holds) {
   const namedOf = ({ pipeline_id }) => actual.pipelines.get(pipeline_id) ?? { pipeline_id };
-  const stopped = wanted.pipelines.map((one2) => asStopped(one2, stopOf(holds, stoppedId(holds, namedOf(one2)))));
+  const stopped = wanted.pipelines.map((one2) => asStopped(one2, stopFor(holds, namedOf(one2))));
   const pipelines = stopped.map((one2) => asSuspended(one2, ownHold(holds, suspendedId(holds, namedOf(one2)))));
   const { changes, ...rest } = plan(actual, { ...wanted, pipelines });
   const held2 = changes.map((change) => {
     const { pipeline_id } = change;
     const id = suspendedId(holds, change);
-    const stop = stopOf(holds, stoppedId(holds, change));
+    const stop = stopFor(holds, change);
     if (stop !== void 0 && isToStop(stop, pipeline_id, actual)) return stopFirst(stop, change);
     const left = leftAlone(change, id, ownHold(holds, id));
     return stop === void 0 ? left : stoppedBy(stop, left);
@@ -37355,8 +37358,7 @@ function withStopsOver({ changes, ...rest }, actual, pipelines, holds) {
   const states = new Map(pipelines.map((one2) => [one2.pipeline_id, one2.directives.state]));
   const isToRun = (change) => {
     const { pipeline_id: id } = change;
-    const isStopped = stopOf(holds, stoppedId(holds, change)) !== void 0;
-    const isHeld = isStopped || ownHold(holds, suspendedId(holds, change)) !== void 0;
+    const isHeld = (stopFor(holds, change) ?? ownHold(holds, suspendedId(holds, change))) !== void 0;
     return !isHeld && (states.get(id) ?? "Running") === "Running" && isToRunAgain(change, actual);
   };
   return { ...rest, changes: changes.map((change) => isToRun(change) ? afterStop(change) : change) };

@@ -1,13 +1,14 @@
 import type { KafkaSourceConfig, RewindTo } from "../../../schemas/pipeline.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Progress } from "../../core/journal.ts";
-import type { Feed, RewoundPartition } from "../../core/positions.ts";
+import type { RewoundPartition } from "../../core/positions.ts";
 import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
 import { failureText, hidingFrom } from "./brokers/failures.ts";
 import { byConnection, type Connected } from "./connections.ts";
 import { Group } from "./group/group.ts";
-import { offsetIn, partitionOf, partitionText } from "./positions/feed.ts";
+import { isMeant, rewindOffsets } from "./group/rewind-offsets.ts";
+import { partitionOf, partitionText } from "./positions/feed.ts";
 import type { PartitionState } from "./positions/group-state.ts";
 import { KafkaPositions } from "./positions/positions.ts";
 import type { SampleTools } from "./sample.ts";
@@ -101,39 +102,22 @@ async function withRecent(
   return rewound.map((one, index) => ({ ...one, recent: Math.max(0, one.from - Math.max(one.to, since[index]!)) }));
 }
 
-/** A partition, the offset at which it goes on, and the first one that the brokers have. */
-interface NextOffset {
-  feed: Feed;
-  next: number;
-  first: number;
-}
-
-/** Those of partitions; of one that is left as it is there is none. */
+/** The offsets of partitions; of one that is left as it is there is none. */
 async function nextOffsets(
   group: Pick<Group, "offsetsSince">,
   pipeline_id: string,
   to: RewindTo,
   read: readonly PartitionState[],
-): Promise<NextOffset[]> {
-  const isMeant = ({ feed }: PartitionState): boolean =>
-    to.kind !== "offsets" || offsetIn(to.offsets, feed) !== undefined;
-  const known = read.filter(isMeant).map(({ feed, ends, missing }) => {
+): ReturnType<typeof rewindOffsets> {
+  const meant = read.filter(({ feed }) => isMeant(to, feed));
+  const known = meant.map(({ feed, ends, missing }) => {
     if (ends !== undefined) return { feed, first: ends.low };
     throw refused(pipeline_id, `nobody says what ${partitionText(feed)} has: ${missing?.message}`);
   });
-  if (to.kind === "earliest") return known.map((one) => ({ ...one, next: one.first }));
-  if (to.kind === "time") {
-    const since = await group.offsetsSince(
-      known.map(({ feed }) => partitionOf(feed)),
-      to.time,
-    );
-    return known.map((one, index) => ({ ...one, next: since[index]! }));
-  }
-  return known.map(({ feed, first }) => {
-    const next = offsetIn(to.offsets, feed)!;
-    if (next >= first) return { feed, next, first };
-    throw refused(pipeline_id, `${partitionText(feed)} begins at offset ${first}, and ${next} is gone`);
-  });
+  const found = await rewindOffsets(group, to, known);
+  const gone = to.kind === "offsets" ? found.find(({ first, next }) => next < first) : undefined;
+  if (gone === undefined) return found;
+  throw refused(pipeline_id, `${partitionText(gone.feed)} begins at offset ${gone.first}, and ${gone.next} is gone`);
 }
 
 function checkAllNamed(

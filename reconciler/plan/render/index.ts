@@ -7,6 +7,7 @@ export { hindranceText } from "./ending.ts";
 export { lossText } from "./losses.ts";
 export { fieldLines, printChange, printPlan, summary } from "./print.ts";
 export { cautionText, reasonText, suspensionText } from "./reasons.ts";
+export { someOf } from "./words.ts";
 
 /** A change with its sentences, as the API shows it. */
 export type ShownChange = Change & {

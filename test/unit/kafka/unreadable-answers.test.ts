@@ -11,6 +11,7 @@ import { AnswerRoom } from "../../../engine/peers/answer-room.ts";
 import { TargetPolicy } from "../../../engine/peers/targets.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { keptLog } from "../../support/engine.ts";
+import { int32 } from "../../support/kafka/wire-bytes.ts";
 
 let server: Server;
 let closed = 0;
@@ -35,12 +36,6 @@ async function brokersThatAnswer(bytes: Buffer): Promise<Brokers> {
   const connection = { brokers: [`127.0.0.1:${port}`], protocol: "PLAINTEXT", mechanism: "NO_AUTH" } as const;
   return new Brokers(kafkaClient(connection as never, "test", keptLog()), defaultKafkaSettings);
 }
-
-const int32 = (value: number): Buffer => {
-  const bytes = Buffer.alloc(4);
-  bytes.writeInt32BE(value);
-  return bytes;
-};
 
 // What a listener of a socket throws ends the process, and fails this test as an uncaught error.
 test.each([

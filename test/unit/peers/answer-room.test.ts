@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { AnswerRoom, ofAllClients, processRoom, SharedRoom } from "../../../engine/peers/answer-room.ts";
 import { readAnswer } from "../../../engine/sinks/clickhouse/transport/client.ts";
 import { Answers, longestAnswer } from "../../../engine/sources/kafka/brokers/answers.ts";
+import { int32 } from "../../support/kafka/wire-bytes.ts";
 
 const mebi = 1024 * 1024;
 const lengths = { shortest: 4, longest: longestAnswer };
@@ -19,13 +20,6 @@ function taken(room: AnswerRoom, bytes: number): (() => void) | undefined {
   const give = room.take(bytes);
   given.push(give);
   return give;
-}
-
-/** The beginning of an answer of so many bytes. */
-function lengthOf(bytes: number): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeInt32BE(bytes);
-  return length;
 }
 
 test("a client has room for what it asks for, whatever the peers of others send; what is longer takes it from all", () => {
@@ -60,7 +54,7 @@ describe("an answer of Kafka for which there is no room", () => {
   test("waits with what follows it, and is whole once there is some", () => {
     const [others, answers] = [new AnswerRoom(), new Answers(new AnswerRoom())];
     const give = taken(others, ofAllClients);
-    const whole = Buffer.concat([lengthOf(20 * mebi), Buffer.alloc(20 * mebi, 7), lengthOf(4), Buffer.from("next")]);
+    const whole = Buffer.concat([int32(20 * mebi), Buffer.alloc(20 * mebi, 7), int32(4), Buffer.from("next")]);
     const take = vi.fn<(answer: Buffer) => void>();
     answers.read(whole.subarray(0, 10), lengths, take);
     expect(answers.waiting).toBe(20 * mebi);
@@ -79,7 +73,7 @@ describe("an answer of Kafka for which there is no room", () => {
 
   test("of a connection that ends takes none any more", () => {
     const answers = new Answers(new AnswerRoom());
-    answers.read(Buffer.concat([lengthOf(200 * mebi), Buffer.alloc(1_000)]), lengths, () => undefined);
+    answers.read(Buffer.concat([int32(200 * mebi), Buffer.alloc(1_000)]), lengths, () => undefined);
     expect(new AnswerRoom().take(100 * mebi)).toBeUndefined();
     answers.drop();
     answers.drop();

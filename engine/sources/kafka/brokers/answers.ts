@@ -71,8 +71,8 @@ export class Answers {
 
   /** Looks for room again, and reads on where there is some. Throws as `read`. */
   goOn(lengths: AnswerLengths, take: Take): void {
-    const { size, rest } = this.#waiting ?? { size: 0, rest: Buffer.alloc(0) };
-    if (size === 0 || !this.#make(size)) return;
+    if (this.#waiting === undefined || !this.#make(this.#waiting.size)) return;
+    const { rest } = this.#waiting;
     this.#waiting = undefined;
     this.read(rest, lengths, take);
   }

@@ -113,7 +113,7 @@ function takeAnswers(connection: Connection, data: Buffer): void {
     return;
   }
   const answers = answersOf.get(connection) ?? beginAnswers(connection);
-  receive(connection, answers, (...of) => answers.read(data, ...of));
+  answers.read(data, lengthsNow(connection), (answer) => handOver(connection, answer));
   if (answers.waiting !== undefined) waitUntilRoom(connection, answers);
 }
 
@@ -140,7 +140,7 @@ function waitUntilRoom(connection: Connection, answers: Answers): void {
       return;
     }
     try {
-      receive(connection, answers, (...of) => answers.goOn(...of));
+      answers.goOn(lengthsNow(connection), (answer) => handOver(connection, answer));
     } catch (error) {
       socket.destroy(error as Error);
       return;
@@ -151,24 +151,22 @@ function waitUntilRoom(connection: Connection, answers: Answers): void {
   setTimeout(look, lookForRoom).unref();
 }
 
-type Reading = (...of: [lengths: { shortest: number; longest: number }, take: (answer: Buffer) => void]) => void;
-
-function receive(connection: Connection, answers: Answers, read: Reading): void {
-  const { authHandlers } = connection;
-  // An answer to a login may be empty; any other begins with the number of its request.
-  const lengths = {
-    shortest: authHandlers === null ? lengthBytes : 0,
+/** An answer to a login may be empty; any other begins with the number of its request. */
+function lengthsNow(connection: Connection): { shortest: number; longest: number } {
+  return {
+    shortest: connection.authHandlers === null ? lengthBytes : 0,
     longest: isBeforeLogin(connection) ? longestOfLogin : longestAnswer,
   };
-  read(lengths, (answer) => {
-    answered.set(connection, (answered.get(connection) ?? 0) + 1);
-    if (connection.authHandlers !== null) {
-      connection.authHandlers.onSuccess(answer);
-      return;
-    }
-    const [correlationId, payload] = [answer.readInt32BE(lengthBytes), answer.subarray(2 * lengthBytes)];
-    connection.requestQueue.fulfillRequest({ size: answer.length - lengthBytes, correlationId, payload });
-  });
+}
+
+function handOver(connection: Connection, answer: Buffer): void {
+  answered.set(connection, (answered.get(connection) ?? 0) + 1);
+  if (connection.authHandlers !== null) {
+    connection.authHandlers.onSuccess(answer);
+    return;
+  }
+  const [correlationId, payload] = [answer.readInt32BE(lengthBytes), answer.subarray(2 * lengthBytes)];
+  connection.requestQueue.fulfillRequest({ size: answer.length - lengthBytes, correlationId, payload });
 }
 
 /** Whether nothing was asked for yet but which versions the broker knows, and the steps of a login. */

@@ -9,11 +9,12 @@ import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { retry } from "../../../flow/retry.ts";
 import { isPassing } from "../../../state/storage-error.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
-import { kafkaPartition, offsetIn, partitionOf } from "../positions/feed.ts";
+import { kafkaPartition, partitionOf } from "../positions/feed.ts";
 import type { Group } from "./group.ts";
 import type { Ends, GroupState, PartitionState } from "../positions/group-state.ts";
 import { LostEvents, type LostCheck } from "./lost-events.ts";
 import type { KafkaIdentity } from "./identity.ts";
+import { isMeant, rewindOffsets } from "./rewind-offsets.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
 import { failureText, nothingHidden, wayOutOfFailure, waysOutOfKafka } from "../brokers/failures.ts";
@@ -300,15 +301,10 @@ export class Opening {
     const recreated = this.#recreated;
     const known = partitions.flatMap(({ feed, ends }) => {
       const isDecided = this.#positions.cut(feed) === undefined && !recreated.has(kafkaPartition(feed)!.topic);
-      const asked = to.kind === "offsets" ? offsetIn(to.offsets, feed) : 0;
-      return isDecided && ends !== undefined && asked !== undefined ? [{ feed, low: ends.low, asked }] : [];
+      return isDecided && ends !== undefined && isMeant(to, feed) ? [{ feed, first: ends.low }] : [];
     });
-    const places = known.map(({ feed }) => partitionOf(feed));
-    const since = to.kind === "time" ? await this.#group.offsetsSince(places, to.time) : undefined;
-    const back = known.map(({ feed, low, asked }, index): [Feed, number] => [
-      feed,
-      Math.max(low, since?.[index] ?? asked),
-    ]);
+    const found = await rewindOffsets(this.#group, to, known);
+    const back = found.map(({ feed, first, next }): [Feed, number] => [feed, Math.max(first, next)]);
     return new Map(back.filter(([feed, offset]) => offset < this.#positions.final(feed)!));
   }
 

@@ -142,10 +142,8 @@ export class KafkaPositions {
     const notes = isNoted ? { notes: this.#notes({ cutLogs, starts }) } : {};
     await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { ...options, ...notes });
     this.#starts = starts;
-    for (const [feed, offset] of offsets) {
-      this.#final.set(feed, offset);
-      this.#goOnAt(feed, offset);
-      if (options.isMove !== true) continue;
+    this.#finalAt(offsets);
+    for (const feed of options.isMove === true ? offsets.keys() : []) {
       this.#moved.add(feed);
       const cut = cutLogs[feed];
       if (cut !== undefined) this.#goneFrom.set(feed, cut.end);
@@ -172,11 +170,8 @@ export class KafkaPositions {
     const notes = this.#notes({ rewound, cutLogs });
     await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { notes, isMove: offsets.size > 0 });
     [this.#rewound, this.#cutLogs] = [rewound, cutLogs];
-    for (const [feed, offset] of offsets) {
-      this.#final.set(feed, offset);
-      this.#goOnAt(feed, offset);
-      this.#moved.add(feed);
-    }
+    this.#finalAt(offsets);
+    for (const feed of offsets.keys()) this.#moved.add(feed);
   }
 
   /**
@@ -194,10 +189,7 @@ export class KafkaPositions {
     for (const feed of this.feeds.filter((of) => !this.isRead(of))) {
       for (const known of [this.#final, this.#next, this.#epochs, this.#committed]) known.delete(feed);
     }
-    for (const [feed, offset] of offsets) {
-      this.#final.set(feed, offset);
-      this.#goOnAt(feed, offset);
-    }
+    this.#finalAt(offsets);
   }
 
   /** Notes the ids of topics that are known by name only, or not at all. Throws what the journal throws. */
@@ -217,14 +209,15 @@ export class KafkaPositions {
   async noteCut(feed: Feed, end: number): Promise<void> {
     const before = this.cut(feed);
     if (before !== undefined && before.end <= end) return;
-    const cutLogs = { ...this.#cutLogs, [feed]: { end, next: this.#readUpTo(feed) } };
-    await this.#journal.place(this.#pipeline_id, {}, { notes: this.#notes({ cutLogs }) });
-    this.#cutLogs = cutLogs;
+    await this.#noteCutLogs({ ...this.#cutLogs, [feed]: { end, next: this.#readUpTo(feed) } });
   }
 
   /** A cut is none of what was read: that ends before it, and what follows there was never handed out. */
-  async forgetCut(feed: Feed): Promise<void> {
-    const cutLogs = without(this.#cutLogs, [feed]);
+  forgetCut(feed: Feed): Promise<void> {
+    return this.#noteCutLogs(without(this.#cutLogs, [feed]));
+  }
+
+  async #noteCutLogs(cutLogs: Readonly<Record<Feed, CutLog>>): Promise<void> {
     await this.#journal.place(this.#pipeline_id, {}, { notes: this.#notes({ cutLogs }) });
     this.#cutLogs = cutLogs;
   }
@@ -267,6 +260,14 @@ export class KafkaPositions {
   handedOut(feed: Feed, last: number, epoch?: number): void {
     this.#next.set(feed, last + 1);
     this.#learnEpoch(feed, epoch);
+  }
+
+  /** Nothing is pending or handed out behind these offsets. */
+  #finalAt(offsets: ReadonlyMap<Feed, number>): void {
+    for (const [feed, offset] of offsets) {
+      this.#final.set(feed, offset);
+      this.#goOnAt(feed, offset);
+    }
   }
 
   /** What was read before this offset, and when it was written, says nothing any more. */
