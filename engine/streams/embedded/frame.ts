@@ -76,28 +76,22 @@ export function writeFrame(
   return seal(target, offset, start + bytes.length, headOf(push, place));
 }
 
-/** As `writeFrame`, for a push of many bytes: other work goes on after each `longStep` of them. */
-export async function writeLongFrame(
-  target: Buffer,
-  offset: number,
-  push: Push,
-  place: { first: number; group: number },
-): Promise<number> {
-  const { bytes } = push;
-  const start = writeEnds(target, offset, push);
-  for (let from = 0; from < bytes.length; from += longStep) {
-    bytes.copy(target, start + from, from, from + longStep);
+/**
+ * The frame of a push of many bytes, in two parts, of which the second is the push's own memory. Other work goes on after each
+ * `longStep` of them.
+ */
+export async function longFrame(push: Push, place: { first: number; group: number }): Promise<[Buffer, Buffer]> {
+  const { bytes, ends } = push;
+  const before = Buffer.allocUnsafeSlow(frameSize(push) - bytes.length);
+  writeEnds(before, 0, push);
+  writeHead(before, 0, before.length + bytes.length, headOf(push, place));
+  let sum = crc32(before.subarray(8));
+  for (let at = 0; at < bytes.length; at += longStep) {
+    sum = crc32(bytes.subarray(at, at + longStep), sum);
     await setImmediate();
   }
-  const end = start + bytes.length;
-  writeHead(target, offset, end, headOf(push, place));
-  let sum = 0;
-  for (let at = offset + 8; at < end; at += longStep) {
-    sum = crc32(target.subarray(at, Math.min(end, at + longStep)), sum);
-    await setImmediate();
-  }
-  target.writeUInt32LE(sum, offset + 4);
-  return end;
+  before.writeUInt32LE(sum, 4);
+  return [before, bytes];
 }
 
 /** A frame that closes a segment whose next sequence would be `first`. */

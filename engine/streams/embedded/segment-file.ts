@@ -1,7 +1,7 @@
 import type { DiskFile } from "../../core/disk.ts";
 import type { Push } from "../../core/push.ts";
 import { makeFile, writeAll } from "../../state/durable-files.ts";
-import { frameSize, longStep, writeFrame, writeLongFrame } from "./frame.ts";
+import { frameSize, longFrame, longStep, writeFrame } from "./frame.ts";
 import { FrameIndex } from "./frame-index.ts";
 import { closingOf, headerSize, segmentHeader, segmentPath, type Folder, type Segment } from "./segment.ts";
 
@@ -20,7 +20,7 @@ const keptBytes = 4 * 1024 * 1024;
 export class SegmentFile {
   readonly segment: Segment;
   readonly #file: DiskFile;
-  /** Memory for frames, used again for each write: new memory would cost more than the copy. */
+  /** Memory for short frames, used again for each write: new memory would cost more than the copy. */
   #memory = Buffer.alloc(0);
   #isRagged = false;
   #isSuspect = false;
@@ -88,26 +88,30 @@ export class SegmentFile {
   }
 
   /**
-   * Writes pushes with one write and one sync; resolves with their number of events and of bytes, which are not added
+   * Writes pushes with one sync; resolves with their number of events and of bytes, which are not added
    * to the segment yet. When it throws, the file has none of them, unless the error is an `UncertainWrite`.
    */
   async write(pushes: readonly Push[]): Promise<{ count: number; bytes: number }> {
     const { end, last, frameIndex } = this.segment;
     await this.cut();
-    const bytes = this.#memoryOf(pushes.reduce((sum, push) => sum + frameSize(push), 0));
     const group = last + 1;
+    const memory = this.#memoryOf(pushes.reduce((sum, push) => sum + (isLong(push) ? 0 : frameSize(push)), 0));
+    const parts: Buffer[] = [];
     const frames: [first: number, offset: number, receivedAt: number][] = [];
-    let first = group;
-    let at = 0;
+    let [first, bytes, from, to] = [group, 0, 0, 0];
     for (const push of pushes) {
-      frames.push([first, end + at, push.receivedAt]);
       const place = { first, group };
-      if (push.bytes.length > longStep) at = await writeLongFrame(bytes, at, push, place);
-      else at = writeFrame(bytes, at, push, place);
+      frames.push([first, end + bytes, push.receivedAt]);
+      if (isLong(push)) {
+        parts.push(memory.subarray(from, to), ...(await longFrame(push, place)));
+        from = to;
+      } else to = writeFrame(memory, to, push, place);
       first += push.ends.length;
+      bytes += frameSize(push);
     }
+    parts.push(memory.subarray(from, to));
     try {
-      await this.#append(bytes);
+      await this.#append(parts);
     } catch (error) {
       await this.cut().catch(() => {
         throw new UncertainWrite(error);
@@ -115,13 +119,13 @@ export class SegmentFile {
       throw error;
     }
     for (const frame of frames) frameIndex.note(...frame);
-    return { count: first - group, bytes: bytes.length };
+    return { count: first - group, bytes };
   }
 
   /** Writes the closing frame. A segment has it before the next one begins, unless it is suspect. */
   async finish(): Promise<void> {
     await this.cut();
-    await this.#append(closingOf(this.segment));
+    await this.#append([closingOf(this.segment)]);
     this.segment.isClosed = true;
     // If the next segment cannot be made, this one takes events again.
     this.#isRagged = true;
@@ -142,9 +146,13 @@ export class SegmentFile {
     return this.#file.close();
   }
 
-  async #append(bytes: Buffer): Promise<void> {
+  async #append(parts: readonly Buffer[]): Promise<void> {
     this.#isRagged = true;
-    await writeAll(this.#file, bytes, this.segment.end);
+    let at = this.segment.end;
+    for (const part of parts) {
+      await writeAll(this.#file, part, at);
+      at += part.length;
+    }
     await this.#sync("datasync");
     this.#isRagged = false;
   }
@@ -164,6 +172,10 @@ export class SegmentFile {
     if (size > this.#memory.length) this.#memory = Buffer.allocUnsafeSlow(Math.min(keptBytes, 2 * size));
     return this.#memory.subarray(0, size);
   }
+}
+
+function isLong({ bytes }: Push): boolean {
+  return bytes.length > longStep;
 }
 
 /** Pushes may be in the file or not: a failed write could not be cut. */

@@ -3,7 +3,7 @@ import type { Signal } from "../../../engine/core/push.ts";
 import { JsonBytes } from "../../../engine/sources/otlp/rows/json-bytes.ts";
 import { LogRows } from "../../../engine/sources/otlp/rows/log-rows.ts";
 import { MetricRows } from "../../../engine/sources/otlp/rows/metric-rows.ts";
-import { checkSize } from "../../../engine/sources/otlp/rows/request.ts";
+import { leastSize } from "../../../engine/sources/otlp/rows/request.ts";
 import { RowWriter } from "../../../engine/sources/otlp/rows/row-writer.ts";
 import { SpanRows } from "../../../engine/sources/otlp/rows/span-rows.ts";
 import { OversizedRequest } from "../../../engine/sources/otlp/protobuf/wire.ts";
@@ -71,7 +71,7 @@ function isRefusedByCount(title: string): void {
   const { signal, bytes } = costlyBody(title, largestBody - 1024);
   const row = new RowWriter(bytes, new JsonBytes(16), 0);
   const items = new itemRows[signal](row);
-  expect(() => checkSize(row, items)).toThrow(OversizedRequest);
+  expect(() => leastSize(row, items)).toThrow(OversizedRequest);
   expect(row.out.length).toBe(0);
 }
 

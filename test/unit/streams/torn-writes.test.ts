@@ -42,6 +42,21 @@ test("a last push that a crash cut short at any byte is not there at all, and th
   }
 });
 
+test("a push of many bytes is written whole among others, and a crash that cut it short leaves those before it", async () => {
+  const many = "m".repeat(5 * 1024 * 1024);
+  // The first is written at once; the others share the next write, but for the last one.
+  const pushes = [["one"], ["two"], ["three", "four"], [many, "six"], ["seven"]];
+  await Promise.all(pushes.map((texts) => segments.push(texts)));
+  await segments.open();
+  expect(await segments.texts()).toEqual(pushes.flat().map((text, index) => `${index + 1}:${text}`));
+  await segments.close();
+  await segments.forgetAnswered();
+  const { size } = await stat(await segments.newest());
+  await truncate(await segments.newest(), size - many.length / 2);
+  await segments.open();
+  expect(await segments.texts()).toEqual(["1:one", "2:two", "3:three", "4:four"]);
+});
+
 test.each(["nothing of the header", "half of the header", "the header alone"])(
   "a new segment of which a crash left %s is as good as new",
   async (left) => {

@@ -14,6 +14,9 @@ const [lineBreak, quote, backslash, minus, point, zero] = Buffer.from('\n"\\-.0'
 /** Bytes above the guess: encoded rows may be longer than their events. */
 const headroom = 4096;
 
+/** A body of so many bytes grows by a quarter, a smaller one to twice its size: the room is seldom needed whole. */
+const large = 8 * 1024 * 1024;
+
 /** Shorter strings are written letter by letter: for them a call of the fast native write costs more. */
 const short = 64;
 
@@ -179,7 +182,8 @@ export class RowBody {
   #reserve(size: number): void {
     const needed = this.#end + size;
     if (needed <= this.#bytes.length) return;
-    const grown = this.#pool.take(Math.max(needed, 2 * this.#bytes.length));
+    const { length } = this.#bytes;
+    const grown = this.#pool.take(Math.max(needed, length < large ? 2 * length : length + length / 4));
     this.#bytes.copy(grown, 0, 0, this.#end);
     this.#pool.give(this.#bytes);
     this.#bytes = grown;

@@ -22,7 +22,7 @@ export interface DecodingLimits extends CallLimits {
 const usual: DecodingLimits = {
   time: 15_000,
   memory: 256,
-  storing: 128 * 1024 * 1024,
+  storing: 32 * 1024 * 1024,
   maxWait: defaultPushMaxWait,
 };
 

@@ -35,10 +35,10 @@ export function writeRequest(row: RowWriter, items: ItemRows): void {
 }
 
 /**
- * Throws OversizedRequest where the rows of a request surely take more than they may. Counts them before one is written:
- * a refusal costs no more than a look at each item.
+ * The fewest bytes that the rows of a request take. Throws OversizedRequest where these are more than they may be: counted
+ * before one is written, a refusal costs no more than a look at each item.
  */
-export function checkSize(row: RowWriter, items: ItemRows): void {
+export function leastSize(row: RowWriter, items: ItemRows): number {
   const { origin, out } = row;
   let [least, resourceBytes, isTurned] = [0, 0, false];
   eachScope(
@@ -61,6 +61,7 @@ export function checkSize(row: RowWriter, items: ItemRows): void {
       });
     },
   );
+  return least;
 }
 
 /** Calls `onResource` with each resource, and then `onScope` with each of its scopes. */

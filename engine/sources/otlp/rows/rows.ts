@@ -4,7 +4,7 @@ import { wireOf } from "../json/from-json.ts";
 import { LogRows } from "./log-rows.ts";
 import type { MetricKindName } from "./metric-kinds.ts";
 import { MetricRows } from "./metric-rows.ts";
-import { checkSize, type ItemRows, writeRequest } from "./request.ts";
+import { type ItemRows, leastSize, writeRequest } from "./request.ts";
 import { RowWriter } from "./row-writer.ts";
 import { SpanRows } from "./span-rows.ts";
 
@@ -16,6 +16,9 @@ const itemRows: Readonly<Record<Signal, (row: RowWriter, keptAsNull: RowRules["k
 
 /** Rows seldom take more than this many times the bytes of their request. */
 const usualGrowth = 3;
+
+/** Rows that repeat much take little more than the fewest bytes that they may take. */
+const aboveLeast = 1.25;
 
 /** The rows of a request up to this size are not counted before they are written, in bytes. */
 const surelyFew = 64 * 1024;
@@ -62,7 +65,7 @@ export function rowsOf(
   const out = new JsonBytes(Math.min(most, usualGrowth * request.length + 1024), most, allocate);
   const row = new RowWriter(request, out, receivedAt);
   const items = itemRows[signal](row, keptAsNull);
-  if (request.length > surelyFew) checkSize(row, items);
+  if (request.length > surelyFew) out.reserve(Math.min(most, Math.ceil(aboveLeast * leastSize(row, items))));
   writeRequest(row, items);
   const { ends, leftOut, refused } = row;
   return { bytes: out.written(), ends, receivedAt, signal, leftOut, refused };
