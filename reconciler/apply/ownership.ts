@@ -6,12 +6,23 @@ import type { Change, Plan } from "../plan/change.ts";
 import { differencesOf, formerIds, recentOf } from "../plan/decide/index.ts";
 import type { Kept } from "../plan/decide/index.ts";
 
-/** Owns the pipeline of a file. Facts in `known` replace those of the entry, and undefined removes one; the others stay. */
+/**
+ * Owns the pipeline of a file. Facts in `known` replace those of the entry, and undefined removes one; the others stay. The ids
+ * that its file moves it from count as its former ones, also where no pipeline had them: a revert of that file gives one back.
+ */
 export function own(inventory: Inventory, { pipeline_id, file, directives }: DesiredPipeline, known: Known = {}): void {
-  const { terminated: _terminated, ending: _ending, ...before } = inventory.state.pipelines[pipeline_id] ?? {};
+  const entry: Known = inventory.state.pipelines[pipeline_id] ?? {};
+  const { terminated: _terminated, ending: _ending, ...before } = entry;
   const { prune, suspend, state } = directives;
+  const moved_from = formerIds(pipeline_id, [
+    ...(known.moved_from ?? before.moved_from ?? []),
+    ...directives.moved_from,
+  ]);
+  const former = moved_from.length > 0 && { moved_from };
   const terminated = state === "Terminated" && ({ terminated: true } as const);
-  const facts = Object.entries({ ...before, ...terminated, ...known }).filter(([, fact]) => fact !== undefined);
+  const facts = Object.entries({ ...before, ...terminated, ...known, ...former }).filter(
+    ([, fact]) => fact !== undefined,
+  );
   inventory.own(pipeline_id, { ...Object.fromEntries(facts), file, prune, suspend });
 }
 
@@ -60,7 +71,7 @@ function beginMove(inventory: Inventory, desired: DesiredPipeline, from: string)
   const { pipeline_id } = desired;
   const former = inventory.state.pipelines[from];
   inventory.release(pipeline_id);
-  const moved_from = formerIds(pipeline_id, from, former);
+  const moved_from = [from, ...(former?.moved_from ?? [])];
   own(inventory, desired, { changing: true, moved_from, stopped: former?.stopped });
 }
 

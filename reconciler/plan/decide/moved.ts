@@ -117,10 +117,9 @@ export function movesMade(
   );
 }
 
-/** The ids that a pipeline had before its present one, the newest first, as they are remembered once it is moved. */
-export function formerIds(pipeline_id: string, from: string, entry: InventoryEntry | undefined): string[] {
-  const all = [from, ...(entry?.moved_from ?? [])].filter((id) => id !== pipeline_id);
-  return [...new Set(all)].slice(0, mostFormer);
+/** The ids that a pipeline had before its present one, the newest first, as they are remembered. */
+export function formerIds(pipeline_id: string, ids: readonly string[]): string[] {
+  return [...new Set(ids)].filter((id) => id !== pipeline_id).slice(0, mostFormer);
 }
 
 /**

@@ -49,7 +49,7 @@ test("a broker ends with the process that started it, also when that is killed",
 
 test.each([
   ["its properties", { "log.cleaner.io.buffer.size": "some" }, /Invalid value some for configuration log.cleaner.io/],
-  ["its start", { "metric.reporters": "none.Such" }, /the Kafka broker ended while it started: .*none.Such/s],
+  ["its start", { "metric.reporters": "none.Such" }, /a node of Kafka ended while it started: .*none.Such/s],
 ])("a broker that fails at %s says why", async (_title, properties, reason) => {
   await expect(KafkaBroker.start({ properties })).rejects.toThrow(reason);
 });

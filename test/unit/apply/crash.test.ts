@@ -197,6 +197,14 @@ describe("a pipeline whose file gives it another id", () => {
     expect(inventory).toMatchObject({ third: { moved_from: ["sales", "orders"] } });
   });
 
+  test("goes back to the id that its file names, also where it was created by that file", async () => {
+    const reconciler = await world.after(sales, { id: "other" });
+    world.source.say(named, { id: "other" });
+    await reconciler.turn("poll", signal);
+    expect(world.engine.effects.slice(-3)).toEqual(["stop sales", "move orders", "resume orders"]);
+    expect([...world.engine.pipelines.keys()].toSorted()).toEqual(["orders", "other"]);
+  });
+
   test("goes back to its former id, and to what it was there, without an approval", async () => {
     const read = { topic: "orders", table: "orders" };
     await world.after({ ...named, ...read });
