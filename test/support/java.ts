@@ -73,6 +73,8 @@ export class JavaProcess {
   readonly #child: ChildProcess;
   readonly #lines: string[] = [];
   readonly #ended: Promise<unknown>;
+  /** It has started, and nobody has ended it. */
+  #isNeeded = false;
 
   /** @param folder removed if this process dies first. */
   constructor(program: Program, folder: string) {
@@ -107,6 +109,11 @@ export class JavaProcess {
       if (Date.now() > until) throw new Error(`${name} did not answer for ${startMs} ms: ${this.said}`);
       await sleep(lookMs);
     }
+    this.#isNeeded = true;
+    // Whoever uses it would see connections that are refused, and no reason.
+    void this.#ended.then(
+      () => this.#isNeeded && console.error(`${name} ended by itself (${this.#how}): ${this.said}`),
+    );
   }
 
   /** Lets it stand still. */
@@ -121,10 +128,15 @@ export class JavaProcess {
 
   /** Sends a signal; resolves when it has ended. Safe to call twice. */
   async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    this.#isNeeded = false;
     if (this.isRunning) this.#child.kill(signal);
     const force = setTimeout(() => this.#child.kill("SIGKILL"), graceMs);
     await this.#ended;
     clearTimeout(force);
+  }
+
+  get #how(): string {
+    return this.#child.signalCode ?? `exit code ${this.#child.exitCode}`;
   }
 
   #keep(stream: NodeJS.ReadableStream): void {
