@@ -81,7 +81,7 @@ export function writeFrame(
  * `longStep` of them.
  */
 export async function longFrame(push: Push, place: { first: number; group: number }): Promise<[Buffer, Buffer]> {
-  const { bytes, ends } = push;
+  const { bytes } = push;
   const before = Buffer.allocUnsafeSlow(frameSize(push) - bytes.length);
   writeEnds(before, 0, push);
   writeHead(before, 0, before.length + bytes.length, headOf(push, place));
